@@ -90,11 +90,8 @@ func (a *App[Tx]) parts(b *bus.Bus, consumers []*consumer[Tx]) ([]func(context.C
 	if err != nil {
 		return nil, err
 	}
-	pruner, err := idempotency.NewPruner(a.stores.Keys, a.cfg.Keys)
-	if err != nil {
-		return nil, err
-	}
-	parts := []func(context.Context) error{relay.Run, pruner.Run}
+	prune := func(ctx context.Context) error { return idempotency.RunPruner(ctx, a.stores.Keys, a.cfg.Keys) }
+	parts := []func(context.Context) error{relay.Run, prune}
 	if len(consumers) == 0 {
 		return parts, nil
 	}

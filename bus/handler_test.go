@@ -12,7 +12,11 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-func encoded(t *testing.T, typ string, codec event.Codec) *message.Message {
+type encoder interface {
+	Encode(event.Event) (*message.Message, error)
+}
+
+func encoded(t *testing.T, typ string, codec encoder) *message.Message {
 	t.Helper()
 	e, err := event.New(typ, "/test", map[string]int{"n": 1})
 	if err != nil {
@@ -27,7 +31,7 @@ func encoded(t *testing.T, typ string, codec event.Codec) *message.Message {
 }
 
 func TestHandleDecodesBothEncodings(t *testing.T) {
-	for name, codec := range map[string]event.Codec{"structured": event.Structured{}, "binary": event.Binary{}} {
+	for name, codec := range map[string]encoder{"structured": event.Structured{}, "binary": event.Binary{}} {
 		t.Run(name, func(t *testing.T) {
 			var got, inContext event.Event
 			want := errors.New("from the handler")

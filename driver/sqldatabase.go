@@ -84,7 +84,7 @@ func (d sqlDatabase) stores(db *sql.DB) (*Stores[*sql.Tx], error) {
 	if err != nil {
 		return nil, err
 	}
-	leases, err := sqlidempotency.NewLeases(db, sqlidempotency.LeaseConfig{Dialect: d.Dialect})
+	leases, err := sqlidempotency.NewLeases(db, sqlidempotency.Config{Dialect: d.Dialect})
 	if err != nil {
 		return nil, err
 	}

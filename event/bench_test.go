@@ -32,8 +32,8 @@ func benchEvent(b *testing.B, n int) Event {
 	return e
 }
 
-func codecs() map[string]Codec {
-	return map[string]Codec{"structured": Structured{}, "kafka": Binary{}, "http": Binary{Binding: HTTPBinding}}
+func codecs() map[string]codec {
+	return map[string]codec{"structured": Structured{}, "kafka": Binary{}, "http": Binary{Binding: HTTPBinding}}
 }
 
 func BenchmarkEncode(b *testing.B) {

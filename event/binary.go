@@ -29,11 +29,12 @@ type Binary struct {
 	// Binding names the metadata; the zero Binding means [KafkaBinding].
 	Binding Binding
 	// MaxSize is the largest sum in bytes of the data and the attributes, names included, that
-	// is written or read; 0 means 1 MiB.
+	// is written; 0 means 1 MiB.
 	MaxSize int
 }
 
-// Encode implements [Codec].
+// Encode returns the event as a message, with the event's ID as its UUID. Errors are permanent, in
+// the sense of package fault.
 func (c Binary) Encode(e Event) (*message.Message, error) {
 	binding, err := c.binding()
 	if err != nil {
@@ -95,19 +96,19 @@ func (c Binary) Encode(e Event) (*message.Message, error) {
 	return msg, nil
 }
 
-// Decode implements [Codec]. It ignores metadata without the binding's prefix.
-func (c Binary) Decode(msg *message.Message) (Event, error) {
+// decode ignores metadata without the binding's prefix.
+func (c Binary) decode(msg *message.Message) (Event, error) {
 	if msg == nil {
 		return Event{}, decodeError("", ErrNotEvent)
 	}
-	e, err := c.decode(msg)
+	e, err := c.read(msg)
 	if err != nil {
 		return Event{}, decodeError(msg.UUID, err)
 	}
 	return e, nil
 }
 
-func (c Binary) decode(msg *message.Message) (Event, error) {
+func (c Binary) read(msg *message.Message) (Event, error) {
 	binding, err := c.binding()
 	if err != nil {
 		return Event{}, err

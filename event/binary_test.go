@@ -66,7 +66,7 @@ func TestBinaryHeaders(t *testing.T) {
 			if msg.UUID != full().ID || string(msg.Payload) != string(full().Data) {
 				t.Errorf("message %s %s", msg.UUID, msg.Payload)
 			}
-			got, err := c.codec.Decode(msg)
+			got, err := c.codec.decode(msg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,10 +97,10 @@ func TestBinaryReads(t *testing.T) {
 		"minimal":          {KafkaBinding, binaryMessage("", required("ce_")...), func(e *Event) {}},
 		"foreign metadata": {KafkaBinding, binaryMessage("", required("ce_", "_watermill_message_uuid", "x", "dlq_reason", "y", "ce-subject", "z", "ce", "")...), func(e *Event) {}},
 		"canonical HTTP": {HTTPBinding, binaryMessage("{}", required("Ce-", "Content-Type", "application/json", "Ce-Subject", "a", "CE-REGION", "x")...), func(e *Event) {
-			e.AggregateID, e.Extensions, e.Data, e.DataContentType = "a", map[string]string{"region": "x"}, []byte("{}"), JSON
+			e.AggregateID, e.Extensions, e.Data, e.DataContentType = "a", map[string]string{"region": "x"}, []byte("{}"), jsonType
 		}},
 		"AMQP colon":         {AMQPBinding, binaryMessage("", required("cloudEvents:", "cloudEvents:subject", "a")...), func(e *Event) { e.AggregateID = "a" }},
-		"untyped JSON":       {KafkaBinding, binaryMessage("[1]", required("ce_")...), func(e *Event) { e.DataContentType, e.Data = JSON, []byte("[1]") }},
+		"untyped JSON":       {KafkaBinding, binaryMessage("[1]", required("ce_")...), func(e *Event) { e.DataContentType, e.Data = jsonType, []byte("[1]") }},
 		"untyped bytes":      {KafkaBinding, binaryMessage("a\xff", required("ce_")...), func(e *Event) { e.DataContentType, e.Data = octetStream, []byte("a\xff") }},
 		"typed bytes":        {KafkaBinding, binaryMessage("a\xff", required("ce_", "content-type", "a/b")...), func(e *Event) { e.DataContentType, e.Data = "a/b", []byte("a\xff") }},
 		"type, no data":      {KafkaBinding, binaryMessage("", required("ce_", "content-type", "a/b")...), func(e *Event) { e.DataContentType = "a/b" }},
@@ -114,7 +114,7 @@ func TestBinaryReads(t *testing.T) {
 		"lonely quote":       {HTTPBinding, binaryMessage("", required("ce-", "ce-subject", `"`)...), func(e *Event) { e.AggregateID = `"` }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Binary{Binding: c.binding}.Decode(c.msg)
+			got, err := Binary{Binding: c.binding}.decode(c.msg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,7 +158,7 @@ func TestBinaryRefuses(t *testing.T) {
 		"data is not JSON":  {"", binaryMessage("{", required("ce_", "content-type", "application/json")...), "data", "not JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e, err := Binary{Binding: c.binding}.Decode(c.msg)
+			e, err := Binary{Binding: c.binding}.decode(c.msg)
 			wantError(t, err, c.attribute, c.contains, `"m-1"`)
 			if e.ID != "" || e.Data != nil {
 				t.Errorf("an event beside an error: %+v", e)
@@ -189,13 +189,13 @@ func TestBinaryMaxSize(t *testing.T) {
 		if _, err := exact.Encode(e); err != nil {
 			t.Error(err)
 		}
-		if _, err := exact.Decode(msg); err != nil {
+		if _, err := exact.decode(msg); err != nil {
 			t.Error(err)
 		}
-		if _, err := less.Encode(e); !errors.Is(err, ErrTooLarge) || fault.Of(err) != fault.Permanent {
+		if _, err := less.Encode(e); !errors.Is(err, errTooLarge) || fault.Of(err) != fault.Permanent {
 			t.Errorf("encode beyond the limit: %v", err)
 		}
-		if _, err := less.Decode(msg); !errors.Is(err, ErrTooLarge) || fault.Of(err) != fault.Permanent {
+		if _, err := less.decode(msg); !errors.Is(err, errTooLarge) || fault.Of(err) != fault.Permanent {
 			t.Errorf("decode beyond the limit: %v", err)
 		}
 	}
@@ -203,13 +203,13 @@ func TestBinaryMaxSize(t *testing.T) {
 		"data":      binaryMessage(strings.Repeat("x", defaultMaxSize+1), required("ce_")...),
 		"attribute": binaryMessage("", required("ce_", "ce_x", strings.Repeat("x", defaultMaxSize+1))...),
 	} {
-		if _, err := (Binary{}).Decode(msg); !errors.Is(err, ErrTooLarge) {
+		if _, err := (Binary{}).decode(msg); !errors.Is(err, errTooLarge) {
 			t.Errorf("%s beyond the default limit: %v", name, err)
 		}
 	}
 	e := minimal()
 	e.DataContentType, e.Data = octetStream, make([]byte, defaultMaxSize+1)
-	if _, err := (Binary{}).Encode(e); !errors.Is(err, ErrTooLarge) {
+	if _, err := (Binary{}).Encode(e); !errors.Is(err, errTooLarge) {
 		t.Errorf("default limit: %v", err)
 	}
 }

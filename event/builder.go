@@ -106,7 +106,7 @@ func (b *builder) finish(parsed bool) (Event, error) {
 	} else if e.DataContentType == "" {
 		// No content type is set. JSON is the format's default; bytes that are not JSON are, as
 		// in HTTP, an octet stream.
-		e.DataContentType = JSON
+		e.DataContentType = jsonType
 		if !parsed && checkJSON(e.Data) != nil {
 			e.DataContentType = octetStream
 		}

@@ -16,30 +16,22 @@ const (
 	ContentTypeHeader = "content-type"
 )
 
-// defaultMaxSize is the size limit of a codec without a MaxSize: 1 MiB, also the default limit
-// of Kafka's brokers.
+// defaultMaxSize is the size limit without a MaxSize: 1 MiB, also the default limit of Kafka's
+// brokers.
 const defaultMaxSize = 1 << 20
-
-// Codec turns events into messages and back. [Structured] and [Binary] are the
-// two modes of CloudEvents. The UUID of an encoded message is the event's ID.
-// Errors are permanent, in the sense of package fault.
-//
-// The data of a decoded event shares the bytes of the message's payload.
-type Codec interface {
-	Encode(Event) (*message.Message, error)
-	Decode(*message.Message) (Event, error)
-}
-
-var (
-	_ Codec = Structured{}
-	_ Codec = Binary{}
-)
 
 // Decode reads a message in either mode and any binding, chosen by the metadata. The content
 // type application/cloudevents+json means structured mode; a specversion header means binary
 // mode, of the binding that has such header names. A message with neither is [ErrNotEvent]. The
-// limit is 1 MiB; for larger messages use a codec with its own MaxSize.
-func Decode(msg *message.Message) (Event, error) {
+// limit is 1 MiB; [DecodeUpTo] has another. Errors are permanent, in the sense of package fault.
+//
+// The data of the event shares the bytes of the message's payload.
+func Decode(msg *message.Message) (Event, error) { return DecodeUpTo(msg, defaultMaxSize) }
+
+// DecodeUpTo is [Decode] with another limit in bytes: of the payload in structured mode; in binary
+// mode of the sum of the data and the attributes, names included. A larger message is refused
+// before it is parsed.
+func DecodeUpTo(msg *message.Message, maxSize int) (Event, error) {
 	if msg == nil {
 		return Event{}, decodeError("", ErrNotEvent)
 	}
@@ -49,11 +41,11 @@ func Decode(msg *message.Message) (Event, error) {
 			return Event{}, decodeError(msg.UUID,
 				wrong("datacontenttype", "the event format %q is not supported, only %s is", clip(m), structuredJSON))
 		}
-		return Structured{}.Decode(msg)
+		return Structured{MaxSize: maxSize}.decode(msg)
 	}
 	for _, b := range [...]Binding{KafkaBinding, HTTPBinding, AMQPBinding} {
 		if _, ok := b.header(msg.Metadata, attrSpecVersion); ok {
-			return Binary{Binding: b}.Decode(msg)
+			return Binary{Binding: b, MaxSize: maxSize}.decode(msg)
 		}
 	}
 	return Event{}, decodeError(msg.UUID, wrong("specversion",

@@ -8,7 +8,7 @@ import (
 )
 
 func TestDecodeRecognises(t *testing.T) {
-	for name, codec := range map[string]Codec{
+	for name, codec := range map[string]codec{
 		"structured": Structured{},
 		"kafka":      Binary{},
 		"http":       Binary{Binding: HTTPBinding},
@@ -42,7 +42,7 @@ func TestDecodeRecognises(t *testing.T) {
 }
 
 func TestDecodeRefuses(t *testing.T) {
-	_, err := Decode(binaryMessage(`{"specversion":"1.0"}`, "content-type", JSON))
+	_, err := Decode(binaryMessage(`{"specversion":"1.0"}`, "content-type", jsonType))
 	wantError(t, err, "specversion", "application/cloudevents+json", `"m-1"`)
 	if !errors.Is(err, ErrNotEvent) {
 		t.Errorf("not ErrNotEvent: %v", err)
@@ -55,7 +55,7 @@ func TestDecodeRefuses(t *testing.T) {
 	wantError(t, err, "id")
 	_, err = Decode(&message.Message{})
 	wantError(t, err, "specversion")
-	for _, decode := range []func(*message.Message) (Event, error){Decode, Structured{}.Decode, Binary{}.Decode} {
+	for _, decode := range []func(*message.Message) (Event, error){Decode, Structured{}.decode, Binary{}.decode} {
 		if _, err := decode(nil); !errors.Is(err, ErrNotEvent) {
 			t.Errorf("nil message: %v", err)
 		}
@@ -83,7 +83,7 @@ func TestKey(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
-	for _, codec := range []Codec{Structured{}, Binary{}, Binary{Binding: HTTPBinding}, Binary{Binding: AMQPBinding}} {
+	for _, codec := range []codec{Structured{}, Binary{}, Binary{Binding: HTTPBinding}, Binary{Binding: AMQPBinding}} {
 		e := full()
 		e.PartitionKey = ""
 		msg, err := codec.Encode(e)

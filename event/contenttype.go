@@ -2,8 +2,8 @@ package event
 
 import "strings"
 
-// JSON is the content type of Data when none is set.
-const JSON = "application/json"
+// jsonType is the content type of Data when none is set.
+const jsonType = "application/json"
 
 const (
 	structuredJSON   = "application/cloudevents+json"
@@ -15,7 +15,7 @@ const (
 // explicitly, so that readers need not know it.
 func (e *Event) contentType() string {
 	if e.DataContentType == "" && len(e.Data) > 0 {
-		return JSON
+		return jsonType
 	}
 	return e.DataContentType
 }
@@ -23,7 +23,7 @@ func (e *Event) contentType() string {
 // isJSON reports whether data of the content type is JSON text: */json, */*+json, or no content
 // type at all.
 func isJSON(contentType string) bool {
-	if contentType == "" || contentType == JSON {
+	if contentType == "" || contentType == jsonType {
 		return true
 	}
 	m := mediaType(contentType)
@@ -34,11 +34,11 @@ func isJSON(contentType string) bool {
 // these types, but not about the +json types: the Go SDK expects a string there. All of them
 // read data_base64.
 func isInline(contentType string) bool {
-	if contentType == "" || contentType == JSON {
+	if contentType == "" || contentType == jsonType {
 		return true
 	}
 	m := mediaType(contentType)
-	return m == JSON || m == "text/json"
+	return m == jsonType || m == "text/json"
 }
 
 // isStructured reports whether a message of the content type holds an event format (or a batch

@@ -1,7 +1,7 @@
 // Package event is the envelope of all events of Millrace: one [Event] type, compatible with
 // CloudEvents 1.0, and two ways to encode it as a Watermill message, [Structured] and [Binary].
 //
-// Make an event with [New], set further attributes, and pass it to an outbox or a codec.
+// Make an event with [New], set further attributes, and pass it to an outbox or encode it.
 // [Decode] reads a message of either mode and any binding, from Millrace or from any other
 // CloudEvents producer. Every decoded event is valid and can be encoded again (in binary mode,
 // unless its data is itself a CloudEvents document, which a reader would mistake for the
@@ -76,14 +76,15 @@
 //
 // # Failure modes
 //
-// Every error of a codec is permanent: the same bytes fail again, so a consumer dead-letters
-// the message at once.
+// Every error of Encode and Decode is permanent: the same bytes fail again, so a consumer
+// dead-letters the message at once.
 //
-//   - A message beyond MaxSize, 1 MiB by default: [ErrTooLarge], before it is parsed. Encode
-//     applies the same limit, so that the producer gets the error and not the consumers.
+//   - A message beyond 1 MiB is refused before it is parsed; [DecodeUpTo] has another limit.
+//     Encode applies the same limit, its MaxSize, so that the producer gets the error and not the
+//     consumers.
 //   - A message without the marks of a CloudEvent: [ErrNotEvent].
 //   - A wrong, missing or repeated attribute, data that does not match datacontenttype, or a
-//     broken document: an [*AttributeError] with the attribute's name. Long names and values
+//     broken document: the error begins with the attribute's name. Long names and values
 //     from the message are truncated in the error.
 //   - A batch, or an event format other than JSON, is refused by name.
 //   - CloudEvents allows a sequence that is not a number and a priority of any text. Here both

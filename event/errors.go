@@ -7,17 +7,17 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// ErrTooLarge is returned by a codec for an event or a message beyond its MaxSize. Such a
+// errTooLarge is returned for an event or a message beyond the limit. Such a
 // message is not parsed.
-var ErrTooLarge = errors.New("larger than the codec allows")
+var errTooLarge = errors.New("larger than the codec allows")
 
 // ErrNotEvent is returned by [Decode] for a message whose metadata has the marks of neither
 // mode of CloudEvents.
 var ErrNotEvent = errors.New("not a CloudEvent")
 
-// AttributeError names the attribute of an event that is wrong. Every error about the content
+// attributeError names the attribute of an event that is wrong. Every error about the content
 // of an event has one in its chain.
-type AttributeError struct {
+type attributeError struct {
 	// Name is the attribute's name on the wire, such as "subject"; "data" for the data;
 	// "document" if a structured message is broken before its first attribute. Name is
 	// truncated after 64 bytes.
@@ -26,11 +26,11 @@ type AttributeError struct {
 	Err error
 }
 
-func (e *AttributeError) Error() string { return e.Name + ": " + e.Err.Error() }
-func (e *AttributeError) Unwrap() error { return e.Err }
+func (e *attributeError) Error() string { return e.Name + ": " + e.Err.Error() }
+func (e *attributeError) Unwrap() error { return e.Err }
 
 func wrong(name, format string, args ...any) error {
-	return &AttributeError{Name: clip(name), Err: fmt.Errorf(format, args...)}
+	return &attributeError{Name: clip(name), Err: fmt.Errorf(format, args...)}
 }
 
 // clip bounds the length of foreign text in an error message.
@@ -44,7 +44,7 @@ func clip(s string) string {
 
 // tooLarge reports the size too, because the reader of the error has to choose a limit.
 func tooLarge(size, limit int) error {
-	return fmt.Errorf("%w: %d bytes, the limit is %d (MaxSize)", ErrTooLarge, size, limit)
+	return fmt.Errorf("%w: %d bytes, the limit is %d (MaxSize, or that of DecodeUpTo)", errTooLarge, size, limit)
 }
 
 func encodeError(e *Event, err error) error {

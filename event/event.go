@@ -45,7 +45,7 @@ type Event struct {
 	TraceParent string // extension traceparent (W3C trace context)
 	TraceState  string // extension tracestate
 
-	DataContentType string // attribute datacontenttype; [JSON] by default
+	DataContentType string // attribute datacontenttype; application/json by default
 	DataSchema      string // attribute dataschema: a URI, optional
 	Data            []byte // attribute data: JSON by default, any bytes with a content type
 
@@ -67,7 +67,7 @@ func New(typ, source string, data any) (Event, error) {
 	}
 	e := Event{
 		ID: id.String(), Type: typ, Source: source, Time: time.Now().UTC(),
-		Version: "v1", DataContentType: JSON,
+		Version: "v1", DataContentType: jsonType,
 	}
 	if err := e.checkAttributes(); err != nil {
 		return Event{}, fault.MarkPermanent(fmt.Errorf("event: %w", err))

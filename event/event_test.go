@@ -25,7 +25,7 @@ func TestNew(t *testing.T) {
 	if e.Time.Before(before) || e.Time.Location() != time.UTC {
 		t.Errorf("Time %v", e.Time)
 	}
-	if e.Version != "v1" || e.DataContentType != JSON || string(e.Data) != `{"row":3}` {
+	if e.Version != "v1" || e.DataContentType != jsonType || string(e.Data) != `{"row":3}` {
 		t.Errorf("defaults: %+v", e)
 	}
 	if e, err := New("T", "s", nil); err != nil || e.Data != nil {
@@ -93,7 +93,7 @@ func TestUnmarshalData(t *testing.T) {
 	var v struct{ N int }
 	e := minimal()
 	e.Data = []byte(`{"N":3}`)
-	for _, contentType := range []string{"", JSON, "application/json; charset=utf-8", "application/vnd.a+json", "TEXT/JSON"} {
+	for _, contentType := range []string{"", jsonType, "application/json; charset=utf-8", "application/vnd.a+json", "TEXT/JSON"} {
 		v.N, e.DataContentType = 0, contentType
 		if err := e.UnmarshalData(&v); err != nil || v.N != 3 {
 			t.Errorf("%q: %+v, %v", contentType, v, err)
@@ -103,7 +103,7 @@ func TestUnmarshalData(t *testing.T) {
 	if err := e.UnmarshalData(&v); fault.Of(err) != fault.Permanent {
 		t.Errorf("text: %v", err)
 	}
-	e.DataContentType, e.Data = JSON, []byte(`{"N":"x"}`)
+	e.DataContentType, e.Data = jsonType, []byte(`{"N":"x"}`)
 	if err := e.UnmarshalData(&v); fault.Of(err) != fault.Permanent {
 		t.Errorf("wrong type: %v", err)
 	}

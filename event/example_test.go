@@ -2,7 +2,6 @@ package event_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -93,12 +92,10 @@ func ExampleDecode_error() {
 	msg.Metadata[event.ContentTypeHeader] = "application/cloudevents+json"
 	_, err := event.Decode(msg)
 	fmt.Println(err)
-
-	var wrong *event.AttributeError
-	fmt.Println(errors.As(err, &wrong), wrong.Name, fault.Of(err))
+	fmt.Println(fault.Of(err))
 	// Output:
 	// event: decode message "m-1": time: "yesterday" is not an RFC 3339 timestamp
-	// true time permanent
+	// permanent
 }
 
 func ExampleEvent_CausedBy() {

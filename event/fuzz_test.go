@@ -23,7 +23,7 @@ func roundTrip(t *testing.T, e Event) {
 	if err != nil {
 		t.Fatalf("cannot write what was read: %v\n%+v", err, e)
 	}
-	again, err := Structured{MaxSize: unlimited}.Decode(msg)
+	again, err := Structured{MaxSize: unlimited}.decode(msg)
 	if err != nil {
 		t.Fatalf("cannot read what was written: %v\n%s", err, msg.Payload)
 	}
@@ -40,7 +40,7 @@ func roundTrip(t *testing.T, e Event) {
 		if err != nil {
 			t.Fatalf("cannot write what was read: %v\n%+v", err, e)
 		}
-		again, err := Binary{binding, unlimited}.Decode(msg)
+		again, err := Binary{binding, unlimited}.decode(msg)
 		if err != nil {
 			t.Fatalf("cannot read what was written: %v\n%v", err, msg.Metadata)
 		}
@@ -53,7 +53,7 @@ func roundTrip(t *testing.T, e Event) {
 func FuzzDecodeStructured(f *testing.F) {
 	const required = `"specversion":"1.0","id":"1","source":"s","type":"T"`
 	e := full()
-	for _, contentType := range []string{JSON, "text/plain", "a/b+json"} {
+	for _, contentType := range []string{jsonType, "text/plain", "a/b+json"} {
 		e.DataContentType = contentType
 		msg, err := Structured{}.Encode(e)
 		if err != nil {
@@ -72,7 +72,7 @@ func FuzzDecodeStructured(f *testing.F) {
 	f.Add([]byte(`{"data":1}`))
 	f.Add([]byte(`[` + strings.Repeat("[", 100)))
 	f.Fuzz(func(t *testing.T, doc []byte) {
-		e, err := Structured{}.Decode(message.NewMessage("m", doc))
+		e, err := Structured{}.decode(message.NewMessage("m", doc))
 		if err != nil {
 			wantDecodeError(t, err, e)
 			return
@@ -100,7 +100,7 @@ func FuzzDecodeBinary(f *testing.F) {
 		seed(msg)
 	}
 	seed(binaryMessage("", required("Ce-")...))
-	seed(binaryMessage("{}", required("cloudEvents:", "content-type", JSON)...))
+	seed(binaryMessage("{}", required("cloudEvents:", "content-type", jsonType)...))
 	seed(binaryMessage("\xff", required("ce_", "content-type", "a/b", "ce_time", "x", "ce_x", "")...))
 	seed(binaryMessage("", required("ce-", "ce-subject", `"a\"%C0%A0%2"`)...))
 	seed(structuredMessage(`{"specversion":"1.0","id":"1","source":"s","type":"T"}`))

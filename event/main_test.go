@@ -9,6 +9,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/ThreeDotsLabs/watermill/message"
+
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -39,7 +41,7 @@ func full() Event {
 		TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 		TraceState:  "rojo=00f067aa0ba902b7",
 
-		DataContentType: JSON,
+		DataContentType: jsonType,
 		DataSchema:      "https://millrace.example/schemas/payment.json",
 		Data:            []byte(`{"paymentId":"p-1","amount":120000}`),
 
@@ -100,9 +102,9 @@ func wantError(t *testing.T, err error, attribute string, contains ...string) {
 	if !strings.HasPrefix(err.Error(), "event: ") {
 		t.Errorf("error %q does not say who reports it", err)
 	}
-	var ae *AttributeError
+	var ae *attributeError
 	if !errors.As(err, &ae) {
-		t.Fatalf("no AttributeError in %v", err)
+		t.Fatalf("no attributeError in %v", err)
 	}
 	if ae.Name != attribute {
 		t.Errorf("error names %q, want %q: %v", ae.Name, attribute, err)
@@ -136,11 +138,17 @@ func wantDecodeError(t *testing.T, err error, e Event) {
 	if len(err.Error()) > 1000 {
 		t.Fatalf("an error of %d bytes", len(err.Error()))
 	}
-	var ae *AttributeError
-	if !errors.As(err, &ae) && !errors.Is(err, ErrTooLarge) && !errors.Is(err, ErrNotEvent) {
+	var ae *attributeError
+	if !errors.As(err, &ae) && !errors.Is(err, errTooLarge) && !errors.Is(err, ErrNotEvent) {
 		t.Fatalf("error %q names no attribute", err)
 	}
 	if ae != nil && (ae.Name == "" || ae.Err == nil) {
-		t.Fatalf("an empty AttributeError: %#v", ae)
+		t.Fatalf("an empty attributeError: %#v", ae)
 	}
+}
+
+// codec is a mode of CloudEvents.
+type codec interface {
+	Encode(e Event) (*message.Message, error)
+	decode(msg *message.Message) (Event, error)
 }

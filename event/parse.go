@@ -33,7 +33,7 @@ func parse(doc []byte) (Event, error) {
 		}
 		raw, err := s.value()
 		if err != nil {
-			return Event{}, &AttributeError{clip(name), err}
+			return Event{}, &attributeError{clip(name), err}
 		}
 		switch {
 		case a != attrExtension:
@@ -63,7 +63,7 @@ func parse(doc []byte) (Event, error) {
 // place, to help find it.
 func outside(previous string, err error) error {
 	if previous == "" {
-		return &AttributeError{"document", err}
+		return &attributeError{"document", err}
 	}
 	return wrong(previous, "after it: %w", err)
 }
@@ -78,7 +78,7 @@ func memberName(quoted []byte, name *string) (attr, error) {
 	}
 	text, err := unquote(quoted)
 	if err != nil {
-		return attrExtension, &AttributeError{clip(string(inner)), err}
+		return attrExtension, &attributeError{clip(string(inner)), err}
 	}
 	if *name = lower(string(text)); *name == "" {
 		return attrExtension, checkExtensionName("")
@@ -104,7 +104,7 @@ func (b *builder) setMember(a attr, name string, raw []byte) error {
 	case c == '"':
 		text, err := unquote(raw)
 		if err != nil {
-			return &AttributeError{clip(name), err}
+			return &attributeError{clip(name), err}
 		}
 		return b.set(a, name, intern(text))
 	case c == 'n' && a == attrSpecVersion:
@@ -147,7 +147,7 @@ func (b *builder) setData(data, encoded []byte) (inline bool, err error) {
 		return false, nil
 	}
 	if !utf8.Valid(data) {
-		return false, &AttributeError{"data", errNotUTF8}
+		return false, &attributeError{"data", errNotUTF8}
 	}
 	if isJSON(b.event.DataContentType) {
 		b.event.Data = data
@@ -159,7 +159,7 @@ func (b *builder) setData(data, encoded []byte) (inline bool, err error) {
 	case '"':
 		b.event.Data, err = unquote(data)
 		if err != nil {
-			return false, &AttributeError{"data", err}
+			return false, &attributeError{"data", err}
 		}
 		return false, nil
 	}
@@ -168,15 +168,15 @@ func (b *builder) setData(data, encoded []byte) (inline bool, err error) {
 
 func (b *builder) setBase64(encoded []byte) error {
 	if encoded[0] != '"' {
-		return &AttributeError{"data_base64", errors.New("must be a string")}
+		return &attributeError{"data_base64", errors.New("must be a string")}
 	}
 	text, err := unquote(encoded)
 	if err != nil {
-		return &AttributeError{"data_base64", err}
+		return &attributeError{"data_base64", err}
 	}
 	b.event.Data, err = base64.StdEncoding.AppendDecode(nil, text)
 	if err != nil {
-		return &AttributeError{"data_base64", err}
+		return &attributeError{"data_base64", err}
 	}
 	return nil
 }
@@ -186,8 +186,8 @@ func intern(text []byte) string {
 	switch string(text) {
 	case specVersion:
 		return specVersion
-	case JSON:
-		return JSON
+	case jsonType:
+		return jsonType
 	case "v1":
 		return "v1"
 	case string(High):

@@ -40,7 +40,7 @@ func anyEvent() *rapid.Generator[Event] {
 			DataSchema:    draw.Maybe(rapid.StringMatching(`(https?://[a-z.]{1,9}/|urn:[a-z]{1,5}:)[A-Za-z0-9/._~?#&=-]{0,9}`)).Draw(t, "dataschema"),
 			Extensions:    rapid.MapOfN(extensionNames, draw.Text(), 0, 4).Draw(t, "extensions"),
 		}
-		e.DataContentType = rapid.SampledFrom([]string{"", JSON, "application/json; charset=utf-8", "text/json", "application/vnd.seat+json", "text/plain", "application/xml; a=b", octetStream}).Draw(t, "datacontenttype")
+		e.DataContentType = rapid.SampledFrom([]string{"", jsonType, "application/json; charset=utf-8", "text/json", "application/vnd.seat+json", "text/plain", "application/xml; a=b", octetStream}).Draw(t, "datacontenttype")
 		if rapid.Bool().Draw(t, "data") {
 			if isJSON(e.DataContentType) {
 				e.Data = draw.JSON().Draw(t, "json")

@@ -22,12 +22,12 @@ import (
 // is in data_base64. The document's attributes have a fixed order and its extensions are
 // sorted, so equal events have equal encodings.
 type Structured struct {
-	// MaxSize is the largest payload in bytes that is written or read; 0 means
-	// 1 MiB. A larger payload is refused before it is parsed.
+	// MaxSize is the largest payload in bytes that is written; 0 means 1 MiB.
 	MaxSize int
 }
 
-// Encode implements [Codec].
+// Encode returns the event as a message, with the event's ID as its UUID. Errors are permanent, in
+// the sense of package fault.
 func (c Structured) Encode(e Event) (*message.Message, error) {
 	most := limit(c.MaxSize)
 	if len(e.Data) > most {
@@ -48,9 +48,8 @@ func (c Structured) Encode(e Event) (*message.Message, error) {
 	return msg, nil
 }
 
-// Decode implements [Codec]. It ignores the metadata, for transports that lose it; [Decode]
-// chooses the mode by the metadata.
-func (c Structured) Decode(msg *message.Message) (Event, error) {
+// decode ignores the metadata; [Decode] chooses the mode by it.
+func (c Structured) decode(msg *message.Message) (Event, error) {
 	if msg == nil {
 		return Event{}, decodeError("", ErrNotEvent)
 	}
@@ -73,7 +72,8 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	return e.appendJSON(make([]byte, 0, e.jsonSize())), nil
 }
 
-// UnmarshalJSON reads a structured JSON document, without a size limit.
+// UnmarshalJSON reads a structured JSON document, without a size limit: for documents that do not
+// come in a message, or whose transport loses the metadata.
 func (e *Event) UnmarshalJSON(doc []byte) error {
 	if string(doc) == "null" {
 		return nil
@@ -91,7 +91,7 @@ func (e *Event) UnmarshalJSON(doc []byte) error {
 // rare, and attributes are short.
 func (e *Event) jsonSize() int {
 	n := len(`{"specversion":"1.0","time":"2006-01-02T15:04:05.999999999Z","sequence":"18446744073709551615"}`) +
-		len(`,"datacontenttype":"`+JSON+`"`) // the default
+		len(`,"datacontenttype":"`+jsonType+`"`) // the default
 	for a := attrID; a < attrEnd; a++ {
 		if v := e.text(a); v != nil && *v != "" {
 			n += len(`,"":""`) + len(attrNames[a]) + len(*v)

@@ -61,10 +61,10 @@ func TestStructuredData(t *testing.T) {
 		contentType, data string
 		member            string // of the document
 	}{
-		{JSON, ` {"a": [1, 2.50, "ü\u00fc"]} `, `"data": {"a": [1, 2.50, "ü\u00fc"]} `},
-		{JSON, `null`, `"data":null`},
-		{JSON, `"text"`, `"data":"text"`},
-		{JSON, `12345678901234567890.0`, `"data":12345678901234567890.0`},
+		{jsonType, ` {"a": [1, 2.50, "ü\u00fc"]} `, `"data": {"a": [1, 2.50, "ü\u00fc"]} `},
+		{jsonType, `null`, `"data":null`},
+		{jsonType, `"text"`, `"data":"text"`},
+		{jsonType, `12345678901234567890.0`, `"data":12345678901234567890.0`},
 		{"application/json; charset=utf-8", `{}`, `"data":{}`},
 		{"Text/JSON", `{}`, `"data":{}`},
 		{"application/vnd.seat+json", `{}`, `"data_base64":"e30="`},
@@ -81,7 +81,7 @@ func TestStructuredData(t *testing.T) {
 		if !strings.HasSuffix(string(msg.Payload), ","+c.member+"}") {
 			t.Errorf("%s %s: document %s", c.contentType, c.data, msg.Payload)
 		}
-		got, err := Structured{}.Decode(msg)
+		got, err := Structured{}.decode(msg)
 		if err != nil {
 			t.Errorf("%s %s: %v", c.contentType, c.data, err)
 			continue
@@ -116,7 +116,7 @@ func TestStructuredReads(t *testing.T) {
 		want func(*Event)
 	}{
 		"white space":         {" \n{\t" + strings.ReplaceAll(required, ",", " ,\r\n") + " } ", func(e *Event) {}},
-		"any order":           {`{"data":1,"type":"T","source":"s","id":"1","specversion":"1.0"}`, func(e *Event) { e.DataContentType, e.Data = JSON, []byte("1") }},
+		"any order":           {`{"data":1,"type":"T","source":"s","id":"1","specversion":"1.0"}`, func(e *Event) { e.DataContentType, e.Data = jsonType, []byte("1") }},
 		"escapes":             {`{"specversion":"1.0","id":"\u0031","source":"s","type":"\u0054"}`, func(e *Event) {}},
 		"escaped name":        {`{"specversion":"1.0","\u0069d":"1","source":"s","type":"T"}`, func(e *Event) {}},
 		"upper-case name":     {`{"specversion":"1.0","ID":"1","source":"s","type":"T","MyExt":"x"}`, func(e *Event) { e.Extensions = map[string]string{"myext": "x"} }},
@@ -129,20 +129,20 @@ func TestStructuredReads(t *testing.T) {
 		"sequence max":        {`{` + required + `,"sequence":18446744073709551615}`, func(e *Event) { e.Sequence = 1<<64 - 1 }},
 		"integer extensions":  {`{` + required + `,"x":-7,"actorid":42,"zero":-0}`, func(e *Event) { e.ActorID, e.Extensions = "42", map[string]string{"x": "-7", "zero": "0"} }},
 		"boolean extensions":  {`{` + required + `,"x":true,"y":false}`, func(e *Event) { e.Extensions = map[string]string{"x": "true", "y": "false"} }},
-		"null data":           {`{` + required + `,"data":null}`, func(e *Event) { e.DataContentType, e.Data = JSON, []byte("null") }},
+		"null data":           {`{` + required + `,"data":null}`, func(e *Event) { e.DataContentType, e.Data = jsonType, []byte("null") }},
 		"null text":           {`{` + required + `,"datacontenttype":"text/plain","data":null}`, func(e *Event) { e.DataContentType = "text/plain" }},
 		"text":                {`{` + required + `,"datacontenttype":"text/plain","data":"a\nb"}`, func(e *Event) { e.DataContentType, e.Data = "text/plain", []byte("a\nb") }},
 		"text before type":    {`{"data":"a",` + required + `,"datacontenttype":"text/plain"}`, func(e *Event) { e.DataContentType, e.Data = "text/plain", []byte("a") }},
 		"inline +json":        {`{` + required + `,"datacontenttype":"a/b+json","data":{ }}`, func(e *Event) { e.DataContentType, e.Data = "a/b+json", []byte("{ }") }},
 		"+json is a string":   {`{` + required + `,"datacontenttype":"a/b+json","data":"{}"}`, func(e *Event) { e.DataContentType, e.Data = "a/b+json", []byte(`"{}"`) }},
-		"untyped base64 JSON": {`{` + required + `,"data_base64":"e30="}`, func(e *Event) { e.DataContentType, e.Data = JSON, []byte("{}") }},
+		"untyped base64 JSON": {`{` + required + `,"data_base64":"e30="}`, func(e *Event) { e.DataContentType, e.Data = jsonType, []byte("{}") }},
 		"untyped base64":      {`{` + required + `,"data_base64":"AP8="}`, func(e *Event) { e.DataContentType, e.Data = octetStream, []byte{0, 0xff} }},
-		"typed base64 JSON":   {`{` + required + `,"datacontenttype":"application/json","data_base64":"e30="}`, func(e *Event) { e.DataContentType, e.Data = JSON, []byte("{}") }},
+		"typed base64 JSON":   {`{` + required + `,"datacontenttype":"application/json","data_base64":"e30="}`, func(e *Event) { e.DataContentType, e.Data = jsonType, []byte("{}") }},
 		"escaped base64":      {`{` + required + `,"datacontenttype":"a/b","data_base64":"\/\/8="}`, func(e *Event) { e.DataContentType, e.Data = "a/b", []byte{0xff, 0xff} }},
 		"replaced surrogate":  {`{` + required + `,"subject":"\ud800"}`, func(e *Event) { e.AggregateID = "\ufffd" }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Structured{}.Decode(structuredMessage(c.doc))
+			got, err := Structured{}.decode(structuredMessage(c.doc))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -218,7 +218,7 @@ func TestStructuredRefuses(t *testing.T) {
 		"too deep":            {`{` + required + `,"data":` + strings.Repeat("[", 20_000) + `}`, "data", "deeper"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e, err := Structured{}.Decode(structuredMessage(c.doc))
+			e, err := Structured{}.decode(structuredMessage(c.doc))
 			wantError(t, err, c.attribute, c.contains, `"m-1"`)
 			if e.ID != "" || e.Data != nil {
 				t.Errorf("an event beside an error: %+v", e)
@@ -238,22 +238,22 @@ func TestStructuredMaxSize(t *testing.T) {
 	if _, err := exact.Encode(e); err != nil {
 		t.Error(err)
 	}
-	if _, err := exact.Decode(msg); err != nil {
+	if _, err := exact.decode(msg); err != nil {
 		t.Error(err)
 	}
-	if _, err := less.Encode(e); !errors.Is(err, ErrTooLarge) || fault.Of(err) != fault.Permanent {
+	if _, err := less.Encode(e); !errors.Is(err, errTooLarge) || fault.Of(err) != fault.Permanent {
 		t.Errorf("encode beyond the limit: %v", err)
 	}
-	if _, err := less.Decode(msg); !errors.Is(err, ErrTooLarge) || fault.Of(err) != fault.Permanent {
+	if _, err := less.decode(msg); !errors.Is(err, errTooLarge) || fault.Of(err) != fault.Permanent {
 		t.Errorf("decode beyond the limit: %v", err)
 	}
 	// The size is checked before the content: this payload is not JSON at all.
 	big := structuredMessage(strings.Repeat("x", defaultMaxSize+1))
-	if _, err := (Structured{}).Decode(big); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "1048577 bytes, the limit is 1048576") {
+	if _, err := (Structured{}).decode(big); !errors.Is(err, errTooLarge) || !strings.Contains(err.Error(), "1048577 bytes, the limit is 1048576") {
 		t.Errorf("default limit: %v", err)
 	}
 	e.Data = []byte(`"` + strings.Repeat("x", defaultMaxSize) + `"`)
-	if _, err := (Structured{}).Encode(e); !errors.Is(err, ErrTooLarge) {
+	if _, err := (Structured{}).Encode(e); !errors.Is(err, errTooLarge) {
 		t.Errorf("default limit: %v", err)
 	}
 }
@@ -290,7 +290,7 @@ func TestEventAsJSON(t *testing.T) {
 func TestDecodedDataCannotGrowIntoTheDocument(t *testing.T) {
 	msg := structuredMessage(`{"specversion":"1.0","id":"1","source":"s","type":"T","data":[1],"x":"y"}`)
 	before := string(msg.Payload)
-	e, err := Structured{}.Decode(msg)
+	e, err := Structured{}.decode(msg)
 	if err != nil {
 		t.Fatal(err)
 	}

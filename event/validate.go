@@ -12,9 +12,8 @@ import (
 )
 
 // Validate returns an error for the first attribute that CloudEvents 1.0 or Millrace does not
-// allow. The error is permanent (see [fault.Permanent]) and has an [*AttributeError] in its
-// chain. Both codecs validate every event that they encode or decode; call Validate to check an
-// event earlier.
+// allow. The error is permanent (see [fault.Permanent]) and names the attribute. Every event that
+// is encoded or decoded is validated; call Validate to check an event earlier.
 //
 //	id, source, type   not empty; source is a URI reference
 //	subject            not blank when it is set
@@ -49,7 +48,7 @@ func (e *Event) checkAttributes() error {
 	for a := attrID; a < attrEnd; a++ {
 		if v := e.text(a); v != nil && *v != "" {
 			if err := checkText(*v); err != nil {
-				return &AttributeError{attrNames[a], err}
+				return &attributeError{attrNames[a], err}
 			}
 		}
 	}
@@ -64,7 +63,7 @@ func (e *Event) checkAttributes() error {
 			return wrong("time", "year %d is outside of RFC 3339's 0 to 9999", year)
 		}
 	}
-	if t := e.DataContentType; t != "" && t != JSON {
+	if t := e.DataContentType; t != "" && t != jsonType {
 		if _, _, err := mime.ParseMediaType(t); err != nil {
 			return wrong("datacontenttype", "%q is not a media type", clip(t))
 		}
@@ -89,7 +88,7 @@ func (e *Event) checkExtensions() error {
 		err := checkExtensionName(name)
 		if err == nil {
 			if bad := checkText(value); bad != nil {
-				err = &AttributeError{clip(name), bad}
+				err = &attributeError{clip(name), bad}
 			}
 		}
 		// The order of a map is random; the same event must always give the same error.
@@ -160,7 +159,7 @@ func isURIReference(s string) bool {
 
 func checkExtensionName(name string) error {
 	if name == "" {
-		return &AttributeError{`""`, errors.New("an extension needs a name")}
+		return &attributeError{`""`, errors.New("an extension needs a name")}
 	}
 	for i := range len(name) {
 		if c := name[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') {

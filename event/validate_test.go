@@ -82,7 +82,7 @@ func TestValidateRefuses(t *testing.T) {
 			e := full()
 			c.change(&e)
 			wantError(t, e.Validate(), c.attribute)
-			for _, codec := range []Codec{Structured{}, Binary{}, Binary{Binding: HTTPBinding}} {
+			for _, codec := range []codec{Structured{}, Binary{}, Binary{Binding: HTTPBinding}} {
 				msg, err := codec.Encode(e)
 				if msg != nil {
 					t.Errorf("%T encodes it", codec)
@@ -106,7 +106,7 @@ func TestErrorsAreBounded(t *testing.T) {
 	if len(err.Error()) > 500 {
 		t.Errorf("an error of %d bytes", len(err.Error()))
 	}
-	var ae *AttributeError
+	var ae *attributeError
 	e = full()
 	e.Extensions = map[string]string{long + "-": ""}
 	if !errors.As(e.Validate(), &ae) || len(ae.Name) > 100 {

@@ -13,15 +13,15 @@ import (
 // transaction, which fn gets as in [Guard.Do]. If fn fails, all of it is rolled back, and the
 // whole batch can be retried. Like the function of [Guard.Do], fn can run more than once in one
 // call, each time with the events that are new by then. If no event is new, fn does not run. An
-// event without a key refuses the batch with a permanent error; remove the event and retry
-// ([Guard.Check] finds it).
+// event without a key refuses the batch with the permanent error of Config.Key, which names the
+// event; remove the event and retry.
 //
 // The store must be a [driver.BatchStore]. All stores of this module are, except Redis alone.
 func (g *Guard[Tx]) DoBatch(ctx context.Context, events []event.Event, fn func(ctx context.Context, tx Tx, fresh []event.Event) error) (fresh []event.Event, err error) {
 	if err := g.belongs(ctx); err != nil {
 		return nil, err
 	}
-	records := make([]Record, len(events))
+	records := make([]driver.Record, len(events))
 	for i, e := range events {
 		if records[i], err = g.cfg.record(e); err != nil {
 			return nil, err
@@ -62,10 +62,4 @@ func (g *Guard[Tx]) DoBatch(ctx context.Context, events []event.Event, fn func(c
 		}
 	}
 	return pick(positions), nil
-}
-
-// Check returns the permanent error with which Do would refuse e because it has no key, or nil.
-func (g *Guard[Tx]) Check(e event.Event) error {
-	_, err := g.cfg.record(e)
-	return err
 }

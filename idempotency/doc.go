@@ -112,9 +112,9 @@
 //
 // # Keys
 //
-// [ByEvent] makes {group}:{eventId}. [ByAggregate] makes
+// The default is {group}:{eventId}. [ByAggregate] makes
 // {group}:{aggregateType}:{aggregateId}:{action}, for effects that must happen once per
-// aggregate, however many events ask for them. You can write your own [KeyFunc]. Keys are
+// aggregate, however many events ask for them. Config.Key can be a function of your own. Keys are
 // compared byte by byte.
 //
 // # Retention
@@ -122,7 +122,7 @@
 // A key must outlive every redelivery of its event. The horizon is the longest of: how long the
 // broker retains the topic (a new or reset consumer group reads all of it again), how long the
 // outbox keeps rows that a rebased relay publishes again, and how long a dead letter may wait
-// for its redrive. A [Pruner] keeps keys for 30 days by default, and deletes in chunks. Redis
+// for its redrive. [RunPruner] keeps keys for 30 days by default, and deletes in chunks. Redis
 // deletes keys by itself, 7 days after the effect, so use it alone only for topics with a
 // shorter retention. An event that arrives after its key was pruned is handled again.
 //

@@ -102,21 +102,13 @@ func ExampleByAggregate() {
 	// payments:payment:p-9:refund <nil>
 }
 
-func ExampleByEvent() {
-	fmt.Println(idempotency.ByEvent("stats", event.Event{ID: "e1"}))
-	// Output: stats:e1 <nil>
-}
-
-func ExampleNewPruner() {
+func ExampleRunPruner() {
 	store := memidempotency.New()
-	ctx := context.Background()
-	_, err := store.Once(ctx, idempotency.Record{Key: "stats:e1"}, func(context.Context) error { return nil })
-	check(err)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // a program runs the pruner until the program ends
 	// Longer than the broker's retention and than dead letters wait.
-	pruner, err := idempotency.NewPruner(store, idempotency.PrunerConfig{Retention: 14 * 24 * time.Hour})
-	check(err)
-	fmt.Println(pruner.Prune(ctx)) // a program calls Run
-	// Output: 0 <nil>
+	fmt.Println(idempotency.RunPruner(ctx, store, idempotency.PrunerConfig{Retention: 14 * 24 * time.Hour}))
+	// Output: <nil>
 }
 
 // View counts arrive in batches: one statement claims the keys, and one update counts the new
@@ -169,8 +161,10 @@ func ExampleNewLayered() {
 		OnError: func(err error) { fmt.Println("the truth decides alone:", err) },
 	})
 	check(err)
+	guard, err := idempotency.New[idempotency.NoTx](store, idempotency.Config{Group: "stats"})
+	check(err)
 	ctx := context.Background()
-	fmt.Println(store.Once(ctx, idempotency.Record{Key: "stats:e1"}, func(context.Context) error { return nil }))
+	fmt.Println(guard.Do(ctx, event.Event{ID: "e1"}, func(context.Context, idempotency.NoTx) error { return nil }))
 	fmt.Println(fast.Seen(ctx, "stats:e1"))
 	// Output:
 	// true <nil>
@@ -200,7 +194,7 @@ func ExampleNewHTTP() {
 			fmt.Println(w.Code, problem.Type)
 			return
 		}
-		fmt.Println(w.Code, w.Body, "replayed:", w.Header().Get(idempotency.Replayed) != "")
+		fmt.Println(w.Code, w.Body, "replayed:", w.Header().Get("Idempotency-Replayed") != "")
 	}
 	send(`"8e03978e"`, `{"amount": 5000}`)
 	send(`"8e03978e"`, `{"amount": 5000}`)

@@ -21,7 +21,7 @@ func FuzzParseStored(f *testing.F) {
 		}
 		w := httptest.NewRecorder()
 		s.write(w)
-		if w.Code != s.Status || w.Header().Get(Replayed) != "true" || !bytes.Equal(w.Body.Bytes(), s.Body) {
+		if w.Code != s.Status || w.Header().Get(replayed) != "true" || !bytes.Equal(w.Body.Bytes(), s.Body) {
 			t.Fatalf("%q is sent as %d %v %q", kept, w.Code, w.Header(), w.Body)
 		}
 		var wire bytes.Buffer

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/ThreeDotsLabs/watermill/message"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency/driver"
@@ -18,11 +20,12 @@ type Config struct {
 	// Group is the consumer group of the guard; required, without a colon. Each group handles
 	// each event once.
 	Group string
-	// Key names the effect; [ByEvent] when nil.
-	Key KeyFunc
-	// Codec decodes messages for [Handler.HandleMessage]; [event.Decode] when nil,
-	// which reads every mode and binding, up to 1 MiB.
-	Codec event.Codec
+	// Key names the effect that the group has on behalf of an event; {group}:{eventId} when
+	// nil. Two calls with equal results are one effect. An error refuses the event permanently.
+	Key func(group string, e event.Event) (string, error)
+	// Decode decodes messages for [Handler.HandleMessage]; [event.Decode] when nil, which reads
+	// every mode and binding, up to 1 MiB.
+	Decode func(msg *message.Message) (event.Event, error)
 	// OnDuplicate is called for each skipped event, before Do returns; use it for counting. It
 	// must not block.
 	OnDuplicate func(ctx context.Context, e event.Event)
@@ -70,7 +73,10 @@ func New[Tx any](store driver.Store, cfg Config) (*Guard[Tx], error) {
 		return nil, err
 	}
 	if cfg.Key == nil {
-		cfg.Key = ByEvent
+		cfg.Key = byEvent
+	}
+	if cfg.Decode == nil {
+		cfg.Decode = event.Decode
 	}
 	return &Guard[Tx]{store: store, tx: tx, cfg: cfg}, nil
 }
@@ -93,10 +99,11 @@ func transactions[Tx any](store driver.Store) (func(ctx context.Context) (Tx, bo
 }
 
 // Do runs fn if the event's key is new for this group, and reports whether the key was new. fn
-// gets the store's transaction, and a context that carries the event ([EventFrom]). An error of
-// fn is returned unchanged and rolls the transaction back; then the event can be retried. An
-// event without a key is refused with a permanent error. In a consumer of package bus of
-// another group than the guard's, Do returns [ErrOtherGroup].
+// gets the store's transaction, and the context of [event.NewContext]. An error of fn is
+// returned unchanged and rolls the transaction back; then the event can be retried. An event
+// without a key is refused with a permanent error. In a consumer of package bus of another group
+// than the guard's, Do returns an infrastructure error, so that the consumer pauses: events that
+// the guard's group has handled would be acknowledged without an effect.
 //
 // FN CAN RUN MORE THAN ONCE in one call: a SQL store runs it again, in a new transaction, if
 // the database rolled the first one back because of a conflict with another (a serialization
@@ -116,7 +123,7 @@ func (g *Guard[Tx]) Do(ctx context.Context, e event.Event, fn func(ctx context.C
 		if err != nil {
 			return err
 		}
-		return fn(context.WithValue(ctx, eventKey{}, e), tx)
+		return fn(event.NewContext(ctx, e), tx)
 	})
 	switch {
 	case err != nil:
@@ -133,20 +140,15 @@ func (g *Guard[Tx]) Do(ctx context.Context, e event.Event, fn func(ctx context.C
 	return false, nil
 }
 
-// ErrOtherGroup is returned by a guard inside a consumer of another group: events that the
-// guard's group has handled would be acknowledged without an effect. Its class is
-// infrastructure, so the consumer pauses and loses no event. A handler of [Guard.Handle] is
-// refused earlier, when its consumer is added.
-var ErrOtherGroup = errors.New("idempotency: the guard belongs to another group than the consumer")
-
-// belongs refuses a guard in a consumer of another group.
+// belongs refuses a guard in a consumer of another group. A handler of [Guard.Handle] is refused
+// earlier, when its consumer is added.
 func (g *Guard[Tx]) belongs(ctx context.Context) error {
 	group, ok := consuming.Group(ctx)
 	if !ok || group == g.cfg.Group {
 		return nil
 	}
-	return fault.MarkInfrastructure(fmt.Errorf("%w: the guard records effects of %q, the consumer's group is %q; make the guard with Config.Group %q",
-		ErrOtherGroup, g.cfg.Group, group, group))
+	return fault.MarkInfrastructure(fmt.Errorf("idempotency: the guard belongs to another group than the consumer: it records effects of %q, "+
+		"the consumer's group is %q; make the guard with Config.Group %q", g.cfg.Group, group, group))
 }
 
 // begun returns the transaction that the store has begun or joined.
@@ -157,12 +159,4 @@ func (g *Guard[Tx]) begun(ctx context.Context) (Tx, error) {
 			g.store, reflect.TypeFor[Tx]())
 	}
 	return tx, nil
-}
-
-type eventKey struct{}
-
-// EventFrom returns the event that a [Guard] or a [Leases] is handling.
-func EventFrom(ctx context.Context) (event.Event, bool) {
-	e, ok := ctx.Value(eventKey{}).(event.Event)
-	return e, ok
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/memidempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/internal/intx"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -57,7 +58,7 @@ func sell(ctx context.Context, tx *sql.Tx) error {
 
 // sellIn is sell for the function of a store, whose context carries the transaction.
 func sellIn(ctx context.Context) error {
-	tx, ok := sqltx.From(ctx)
+	tx, ok := intx.From(ctx)
 	if !ok {
 		return errors.New("no transaction in the context")
 	}
@@ -116,9 +117,9 @@ func TestGuardDo(t *testing.T) {
 		{"stats", errHandler, false, 2}, // the handler does not run for a duplicate
 	} {
 		fresh, err := guards[step.group].Do(t.Context(), e, func(ctx context.Context, tx *sql.Tx) error {
-			got, ok := idempotency.EventFrom(ctx)
+			got, ok := event.FromContext(ctx)
 			if !ok || got.ID != e.ID || string(got.Data) != string(e.Data) {
-				t.Errorf("EventFrom = %v, %v", got, ok)
+				t.Errorf("the context holds %v, %v", got, ok)
 			}
 			return errors.Join(sell(ctx, tx), step.err)
 		})
@@ -136,20 +137,19 @@ func TestGuardDo(t *testing.T) {
 	if err != nil || key != "stats:"+e.ID || typ != "PaymentSuccess" || aggregate != "p-1" {
 		t.Errorf("the row is %q %q %q %q, %v", key, group, typ, aggregate, err)
 	}
-	if _, ok := idempotency.EventFrom(t.Context()); ok {
-		t.Error("EventFrom finds an event outside a handler")
-	}
 }
 
+type keyFunc = func(group string, e event.Event) (string, error)
+
 func TestKeys(t *testing.T) {
-	action := func(a string) idempotency.KeyFunc {
+	action := func(a string) keyFunc {
 		return idempotency.ByAggregate(func(event.Event) string { return a })
 	}
 	full := event.Event{ID: "e1", Type: "T", AggregateType: "payment", AggregateID: "a:b"}
 	without := func(change func(*event.Event)) event.Event { e := full; change(&e); return e }
 	for _, tc := range []struct {
 		name      string
-		key       idempotency.KeyFunc
+		key       keyFunc
 		e         event.Event
 		want, err string
 	}{
@@ -170,7 +170,7 @@ func TestKeys(t *testing.T) {
 }
 
 func TestBadKeyIsPermanent(t *testing.T) {
-	for name, key := range map[string]idempotency.KeyFunc{
+	for name, key := range map[string]keyFunc{
 		"error": func(string, event.Event) (string, error) { return "", errHandler },
 		"empty": func(string, event.Event) (string, error) { return "", nil },
 	} {

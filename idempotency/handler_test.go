@@ -18,7 +18,11 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-func encode(t testing.TB, codec event.Codec, e event.Event) *message.Message {
+type encoder interface {
+	Encode(event.Event) (*message.Message, error)
+}
+
+func encode(t testing.TB, codec encoder, e event.Event) *message.Message {
 	t.Helper()
 	msg, err := codec.Encode(e)
 	if err != nil {
@@ -44,7 +48,7 @@ func TestHandlersGetTheTransaction(t *testing.T) {
 	e := newEvent(t)
 	type key struct{}
 	for i, step := range []struct {
-		codec event.Codec
+		codec encoder
 		fails string
 		sales int
 	}{
@@ -56,7 +60,7 @@ func TestHandlersGetTheTransaction(t *testing.T) {
 		msg := encode(t, step.codec, e)
 		msg.SetContext(context.WithValue(t.Context(), key{}, "mine"))
 		h := g.Handle(func(ctx context.Context, tx *sql.Tx, got event.Event) error {
-			if inside, ok := idempotency.EventFrom(ctx); !ok || inside.ID != e.ID || got.ID != e.ID || ctx.Value(key{}) != "mine" {
+			if inside, ok := event.FromContext(ctx); !ok || inside.ID != e.ID || got.ID != e.ID || ctx.Value(key{}) != "mine" {
 				t.Errorf("step %d: the handler got %v, its context holds %v, %v", i, got, inside, ok)
 			}
 			if err := sell(ctx, tx); err != nil {
@@ -135,7 +139,7 @@ func TestNoHandlerGetsANilTransaction(t *testing.T) {
 func TestByType(t *testing.T) {
 	store, db := database(t)
 	g := newGuard[*sql.Tx](t, store, idempotency.Config{})
-	h := g.ByType(map[string]idempotency.EventHandler[*sql.Tx]{
+	h := g.ByType(map[string]func(context.Context, *sql.Tx, event.Event) error{
 		"PaymentSuccess": func(ctx context.Context, tx *sql.Tx, _ event.Event) error { return sell(ctx, tx) },
 	})
 	paid, other := newEvent(t), newEvent(t)
@@ -178,6 +182,43 @@ func TestHandleBatch(t *testing.T) {
 	}
 }
 
+// TestHandlersFitBothConsumers: a handler of single events takes a batch one by one, and a handler
+// of batches takes an event as a batch of one.
+func TestHandlersFitBothConsumers(t *testing.T) {
+	store, db := database(t)
+	g := newGuard[*sql.Tx](t, store, idempotency.Config{})
+	a, b, c, other := newEvent(t), newEvent(t), newEvent(t), newEvent(t)
+	other.Type = "PaymentFailed"
+	fails := true
+	one := g.ByType(map[string]func(context.Context, *sql.Tx, event.Event) error{
+		"PaymentSuccess": func(ctx context.Context, tx *sql.Tx, e event.Event) error {
+			if e.ID == b.ID && fails {
+				return errHandler
+			}
+			return sell(ctx, tx)
+		},
+	})
+	if err := one.HandleEvents(t.Context(), []event.Event{a, other, b, c}); !errors.Is(err, errHandler) || sales(t, db) != 1 {
+		t.Errorf("a batch whose third event fails: %v, %d sales; want the error after 1", err, sales(t, db))
+	}
+	fails = false
+	if err := one.HandleEvents(t.Context(), []event.Event{a, other, b, c}); err != nil || sales(t, db) != 3 {
+		t.Errorf("the batch again: %v, %d sales; want 3", err, sales(t, db))
+	}
+	d := newEvent(t)
+	batch := g.HandleBatch(func(ctx context.Context, tx *sql.Tx, fresh []event.Event) error {
+		if len(fresh) != 1 || fresh[0].ID != d.ID {
+			t.Errorf("the handler got %v", fresh)
+		}
+		return sell(ctx, tx)
+	}, "PaymentSuccess")
+	for range 2 {
+		if err := errors.Join(batch.HandleEvent(t.Context(), d), batch.HandleEvent(t.Context(), other)); err != nil || sales(t, db) != 4 {
+			t.Errorf("one event: %v, %d sales; want 4", err, sales(t, db))
+		}
+	}
+}
+
 func TestHandleMessageDecodes(t *testing.T) {
 	g := newGuard[idempotency.NoTx](t, memidempotency.New(), idempotency.Config{})
 	never := func(context.Context, idempotency.NoTx, event.Event) error {
@@ -187,13 +228,15 @@ func TestHandleMessageDecodes(t *testing.T) {
 	if err := g.Handle(never).HandleMessage(message.NewMessage("1", []byte("{"))); fault.Of(err) != fault.Permanent {
 		t.Errorf("no event at all: %v (%v), want a permanent error", err, fault.Of(err))
 	}
-	// A custom codec sets its own limit.
+	// Config.Decode can have a limit of its own.
 	e := newEvent(t)
 	e.Data = []byte(`"` + strings.Repeat("x", 2000) + `"`)
 	msg := encode(t, event.Structured{}, e)
-	small := newGuard[idempotency.NoTx](t, memidempotency.New(), idempotency.Config{Codec: event.Structured{MaxSize: 1000}})
-	if err := small.Handle(never).HandleMessage(msg); !errors.Is(err, event.ErrTooLarge) {
-		t.Errorf("an event above the codec's limit: %v, want ErrTooLarge", err)
+	small := newGuard[idempotency.NoTx](t, memidempotency.New(), idempotency.Config{Decode: func(msg *message.Message) (event.Event, error) {
+		return event.DecodeUpTo(msg, 1000)
+	}})
+	if err := small.Handle(never).HandleMessage(msg); err == nil || !strings.Contains(err.Error(), "larger than the codec allows") {
+		t.Errorf("an event above the codec's limit: %v, want that it is too large", err)
 	}
 }
 

@@ -175,7 +175,7 @@ func (h *HTTP) Middleware(next http.Handler) http.Handler {
 			h.refuse(w, p)
 			return
 		}
-		record := Record{
+		record := driver.Record{
 			// The scope is escaped, so that a scope cannot contain the separator.
 			Key:   h.cfg.Group + ":" + url.QueryEscape(h.cfg.Scope(r)) + ":" + key,
 			Group: h.cfg.Group, EventType: r.Method + " " + r.URL.Path,

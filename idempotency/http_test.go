@@ -94,11 +94,11 @@ func TestHTTPReplays(t *testing.T) {
 			w.Header().Get("Content-Type") != "application/json" || w.Header().Get("Location") != "/payments/7" {
 			t.Errorf("replayed: %d %v %s; first: %d %s", w.Code, w.Header(), w.Body, first.Code, first.Body)
 		}
-		if w.Header().Get(idempotency.Replayed) != "true" || w.Header().Get("Set-Cookie") != "" || w.Header().Get("X-Other") != "" {
+		if w.Header().Get("Idempotency-Replayed") != "true" || w.Header().Get("Set-Cookie") != "" || w.Header().Get("X-Other") != "" {
 			t.Errorf("replayed headers: %v", w.Header())
 		}
 	}
-	if first.Header().Get(idempotency.Replayed) != "" || first.Header().Get("Set-Cookie") == "" || first.Header().Get("X-Other") != "x" ||
+	if first.Header().Get("Idempotency-Replayed") != "" || first.Header().Get("Set-Cookie") == "" || first.Header().Get("X-Other") != "x" ||
 		!strings.Contains(first.Body.String(), `{\"amount\":5}`) {
 		t.Errorf("the first response: %v %s", first.Header(), first.Body)
 	}
@@ -112,7 +112,7 @@ func TestHTTPReplays(t *testing.T) {
 		{"POST", "/payments?x=1", "ann:k", "1", `{"amount":5}`},
 		{"POST", "/payments?x=1", "ann", "k-1:", `{"amount":5}`},
 	} {
-		if w := other.send(h); w.Header().Get(idempotency.Replayed) != "" || int(p.calls.Load()) != i+2 {
+		if w := other.send(h); w.Header().Get("Idempotency-Replayed") != "" || int(p.calls.Load()) != i+2 {
 			t.Errorf("%+v was answered with another's response", other)
 		}
 	}
@@ -252,12 +252,12 @@ func TestHTTPRunningAndCrashed(t *testing.T) {
 	// A process claims the key and crashes.
 	key := "http:ann:crashed"
 	var prints []string
-	spy := spying{store, func(r idempotency.Record) { prints = append(prints, r.Fingerprint) }}
+	spy := spying{store, func(r driver.Record) { prints = append(prints, r.Fingerprint) }}
 	p := &pay{}
 	h = newHTTP(t, spy, idempotency.HTTPConfig{}).Middleware(p)
 	r.key = "crashed"
 	request{"POST", "/", "ann", "same-request", "x"}.send(h)
-	gone := idempotency.Record{Key: key, Fingerprint: prints[0]}
+	gone := driver.Record{Key: key, Fingerprint: prints[0]}
 	if _, err := store.Claim(t.Context(), gone, time.Minute); err != nil {
 		t.Fatal(err)
 	}
@@ -272,10 +272,10 @@ func TestHTTPRunningAndCrashed(t *testing.T) {
 
 type spying struct {
 	driver.LeaseStore
-	saw func(idempotency.Record)
+	saw func(driver.Record)
 }
 
-func (s spying) Claim(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+func (s spying) Claim(ctx context.Context, r driver.Record, ttl time.Duration) (idempotency.Claim, error) {
 	s.saw(r)
 	return s.LeaseStore.Claim(ctx, r, ttl)
 }

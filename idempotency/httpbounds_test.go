@@ -55,7 +55,7 @@ func TestHTTPBounds(t *testing.T) {
 	if w := send("fits", big[:1000]); w.Code != 201 || w.Body.Len() != 1000 {
 		t.Errorf("a response that fits: %d, %d bytes", w.Code, w.Body.Len())
 	}
-	if w := send("fits", big[:1000]); w.Code != 201 || w.Body.Len() != 1000 || w.Header().Get(idempotency.Replayed) == "" {
+	if w := send("fits", big[:1000]); w.Code != 201 || w.Body.Len() != 1000 || w.Header().Get("Idempotency-Replayed") == "" {
 		t.Errorf("its replay: %d, %d bytes", w.Code, w.Body.Len())
 	}
 	if w := send("large", big); w.Code != 201 || w.Body.String() != big || w.Header().Get("X-Part") != "1" {
@@ -76,7 +76,7 @@ type away struct{ driver.LeaseStore }
 
 var errAway = errors.New("postgres://u:secret@db is away")
 
-func (away) Claim(context.Context, idempotency.Record, time.Duration) (idempotency.Claim, error) {
+func (away) Claim(context.Context, driver.Record, time.Duration) (idempotency.Claim, error) {
 	return idempotency.Claim{}, errAway
 }
 

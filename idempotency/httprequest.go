@@ -21,7 +21,7 @@ func (h *HTTP) key(r *http.Request) (string, *problem) {
 	case len(values) > 1:
 		return "", invalid("it is there %d times; send it once", len(values))
 	}
-	key, err := ParseKey(values[0])
+	key, err := parseKey(values[0])
 	switch {
 	case err != nil:
 		return "", invalid("%v", err)
@@ -31,10 +31,10 @@ func (h *HTTP) key(r *http.Request) (string, *problem) {
 	return key, nil
 }
 
-// ParseKey parses the value of an Idempotency-Key header: a string of RFC 8941
+// parseKey parses the value of an Idempotency-Key header: a string of RFC 8941
 // ("8e03978e-40d5-43dd"), as the draft demands, or the same without the quotes, as many clients
 // send it. Both are the same key.
-func ParseKey(value string) (string, error) {
+func parseKey(value string) (string, error) {
 	value = strings.Trim(value, " \t")
 	if value == "" {
 		return "", errors.New("it is empty; send a new random value, such as a UUID, for each request")

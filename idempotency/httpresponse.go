@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// Replayed is the header of a response that was kept from an earlier request.
-const Replayed = "Idempotency-Replayed"
+// replayed is the header of a response that was kept from an earlier request.
+const replayed = "Idempotency-Replayed"
 
 // recorder holds a response back until it is larger than its limit.
 type recorder struct {
@@ -122,7 +122,7 @@ func (s response) write(w http.ResponseWriter) {
 	for name, values := range s.Header {
 		to[name] = values
 	}
-	to.Set(Replayed, "true")
+	to.Set(replayed, "true")
 	if bodyAllowed(s.Status) {
 		to.Set("Content-Length", strconv.Itoa(len(s.Body)))
 	}

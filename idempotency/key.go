@@ -9,13 +9,9 @@ import (
 	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
-// KeyFunc names the effect that a group has on behalf of an event. Two calls with equal results
-// are one effect. An error refuses the event permanently.
-type KeyFunc func(group string, e event.Event) (string, error)
-
-// ByEvent makes the key {group}:{eventId}: each event takes effect once in each group. It is
-// the default of a [Guard].
-func ByEvent(group string, e event.Event) (string, error) {
+// byEvent makes the key {group}:{eventId}: each event takes effect once in each group. It is
+// the default.
+func byEvent(group string, e event.Event) (string, error) {
 	if e.ID == "" {
 		return "", fmt.Errorf("idempotency: the %s event has no id to make a key of", e.Type)
 	}
@@ -26,7 +22,7 @@ func ByEvent(group string, e event.Event) (string, error) {
 // once per aggregate, for any event that asks for it and however often a producer creates new
 // events for it. Action names the effect, such as "refund". Neither the action nor the
 // aggregate's type may contain a colon, so a key is unambiguous.
-func ByAggregate(action func(e event.Event) string) KeyFunc {
+func ByAggregate(action func(e event.Event) string) func(group string, e event.Event) (string, error) {
 	return func(group string, e event.Event) (string, error) {
 		a := action(e)
 		for _, part := range []struct{ name, value string }{
@@ -44,14 +40,14 @@ func ByAggregate(action func(e event.Event) string) KeyFunc {
 }
 
 // record returns the record of e for the store.
-func (c Config) record(e event.Event) (Record, error) {
+func (c Config) record(e event.Event) (driver.Record, error) {
 	key, err := c.Key(c.Group, e)
 	if err == nil && key == "" {
 		err = driver.ErrEmptyKey
 	}
 	if err != nil {
 		// The same event always gives the same error.
-		return Record{}, fault.MarkPermanent(err)
+		return driver.Record{}, fault.MarkPermanent(err)
 	}
-	return Record{Key: key, Group: c.Group, EventType: e.Type, AggregateID: e.AggregateID, EventID: e.ID}, nil
+	return driver.Record{Key: key, Group: c.Group, EventType: e.Type, AggregateID: e.AggregateID, EventID: e.ID}, nil
 }

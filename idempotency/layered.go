@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/idempotency/driver"
-	"github.com/millrace-go/millrace/sqltx"
+	"github.com/millrace-go/millrace/internal/intx"
 )
 
 // LayeredConfig is the configuration of [NewLayered].
@@ -69,7 +69,7 @@ func NewLayered(fast driver.Precheck, truth driver.BatchStore, cfg LayeredConfig
 }
 
 // Once runs fn unless the pre-check or the truth knows the key.
-func (l *layered) Once(ctx context.Context, r Record, fn func(ctx context.Context) error) (bool, error) {
+func (l *layered) Once(ctx context.Context, r driver.Record, fn func(ctx context.Context) error) (bool, error) {
 	keys := []string{r.Key}
 	if known := l.known(ctx, keys); known[0] {
 		return false, nil
@@ -82,7 +82,7 @@ func (l *layered) Once(ctx context.Context, r Record, fn func(ctx context.Contex
 }
 
 // OnceBatch passes only keys to the truth that the pre-check does not know.
-func (l *layered) OnceBatch(ctx context.Context, records []Record, fn func(ctx context.Context, fresh []int) error) ([]int, error) {
+func (l *layered) OnceBatch(ctx context.Context, records []driver.Record, fn func(ctx context.Context, fresh []int) error) ([]int, error) {
 	rest, places := l.unknown(ctx, records)
 	if len(rest) == 0 {
 		return nil, nil
@@ -99,7 +99,7 @@ func (l *layered) OnceBatch(ctx context.Context, records []Record, fn func(ctx c
 
 // Fresh passes keys that the pre-check does not know to the truth, in the transaction that ctx
 // carries. It marks no keys.
-func (l *layered) Fresh(ctx context.Context, records []Record) ([]int, error) {
+func (l *layered) Fresh(ctx context.Context, records []driver.Record) ([]int, error) {
 	rest, places := l.unknown(ctx, records)
 	fresh, err := l.truth.Fresh(ctx, rest)
 	return pick(places, fresh), err
@@ -120,7 +120,7 @@ func (l *layered) Prune(ctx context.Context, before time.Time, limit int) (int, 
 }
 
 // unknown returns the records that the pre-check does not know, and their positions.
-func (l *layered) unknown(ctx context.Context, records []Record) (rest []Record, places []int) {
+func (l *layered) unknown(ctx context.Context, records []driver.Record) (rest []driver.Record, places []int) {
 	for i, known := range l.known(ctx, keysOf(records)) {
 		if !known {
 			rest, places = append(rest, records[i]), append(places, i)
@@ -143,7 +143,7 @@ func (l *layered) known(ctx context.Context, keys []string) []bool {
 }
 
 func (l *layered) mark(ctx context.Context, keys []string) {
-	if _, open := sqltx.From(ctx); open {
+	if _, open := intx.From(ctx); open {
 		return
 	}
 	// The effect is committed, even if ctx ends now.
@@ -166,7 +166,7 @@ func (l *layered) ask(ctx context.Context, question func(ctx context.Context) er
 	}
 }
 
-func keysOf(records []Record) []string {
+func keysOf(records []driver.Record) []string {
 	keys := make([]string, len(records))
 	for i, r := range records {
 		keys[i] = r.Key

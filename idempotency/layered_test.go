@@ -79,7 +79,7 @@ func TestLayeredMarksAfterTheCommit(t *testing.T) {
 	store, db := database(t)
 	fast := newPrecheck()
 	l := layered(t, fast, store, idempotency.LayeredConfig{})
-	r := idempotency.Record{Key: "g:1", Group: "g"}
+	r := driver.Record{Key: "g:1", Group: "g"}
 	if _, err := l.Once(t.Context(), r, func(ctx context.Context) error {
 		if len(fast.marked) > 0 {
 			t.Error("the key is marked before the commit")
@@ -98,7 +98,7 @@ func TestLayeredMarksAfterTheCommit(t *testing.T) {
 	if seen, err := l.Seen(t.Context(), "g:1"); !seen || err != nil {
 		t.Errorf("Seen of a known key: %v, %v", seen, err)
 	}
-	if fresh, err := l.OnceBatch(t.Context(), []idempotency.Record{r, r}, nil); len(fresh) > 0 || err != nil {
+	if fresh, err := l.OnceBatch(t.Context(), []driver.Record{r, r}, nil); len(fresh) > 0 || err != nil {
 		t.Errorf("a batch of known keys: %v, %v", fresh, err)
 	}
 }
@@ -109,16 +109,16 @@ func TestLayeredInOuterTransaction(t *testing.T) {
 	store, db := database(t)
 	fast := newPrecheck()
 	l := layered(t, fast, store, idempotency.LayeredConfig{})
-	r := idempotency.Record{Key: "g:1", Group: "g"}
+	r := driver.Record{Key: "g:1", Group: "g"}
 	for _, result := range []error{errHandler, nil} {
 		err := sqltx.Do(t.Context(), db, func(ctx context.Context, _ *sql.Tx) error {
 			if fresh, err := l.Once(ctx, r, sellIn); !fresh || err != nil {
 				t.Errorf("Once in a transaction: %v, %v", fresh, err)
 			}
-			if fresh, err := l.OnceBatch(ctx, []idempotency.Record{r, {Key: "g:2"}}, func(context.Context, []int) error { return nil }); !slices.Equal(fresh, []int{1}) || err != nil {
+			if fresh, err := l.OnceBatch(ctx, []driver.Record{r, {Key: "g:2"}}, func(context.Context, []int) error { return nil }); !slices.Equal(fresh, []int{1}) || err != nil {
 				t.Errorf("OnceBatch in a transaction: %v, %v", fresh, err)
 			}
-			if fresh, err := l.Fresh(ctx, []idempotency.Record{r, {Key: "g:3"}}); !slices.Equal(fresh, []int{1}) || err != nil {
+			if fresh, err := l.Fresh(ctx, []driver.Record{r, {Key: "g:3"}}); !slices.Equal(fresh, []int{1}) || err != nil {
 				t.Errorf("Fresh in a transaction: %v, %v", fresh, err)
 			}
 			return result
@@ -146,7 +146,7 @@ func TestLayeredWithoutPrecheck(t *testing.T) {
 		truth := memidempotency.New()
 		l := layered(t, fast, truth, idempotency.LayeredConfig{Rest: 10 * time.Second, OnError: func(err error) { errs = append(errs, err) }})
 		for i, key := range []string{"a", "b", "a", "b"} {
-			fresh, err := l.Once(t.Context(), idempotency.Record{Key: key}, do(nil))
+			fresh, err := l.Once(t.Context(), driver.Record{Key: key}, do(nil))
 			if fresh != (i < 2) || err != nil {
 				t.Errorf("delivery %d without the pre-check: %v, %v", i, fresh, err)
 			}
@@ -156,7 +156,7 @@ func TestLayeredWithoutPrecheck(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		fast.err = nil
-		if fresh, err := l.Once(t.Context(), idempotency.Record{Key: "a"}, do(nil)); fresh || err != nil || !slices.Equal(fast.marked, []string{"a"}) {
+		if fresh, err := l.Once(t.Context(), driver.Record{Key: "a"}, do(nil)); fresh || err != nil || !slices.Equal(fast.marked, []string{"a"}) {
 			t.Errorf("after the rest: %v, %v, marked %v", fresh, err, fast.marked)
 		}
 	})
@@ -178,7 +178,7 @@ func TestLayeredTimeout(t *testing.T) {
 		fast := &hanging{}
 		l := layered(t, fast, memidempotency.New(), idempotency.LayeredConfig{})
 		began := time.Now()
-		fresh, err := l.Once(t.Context(), idempotency.Record{Key: "a"}, do(nil))
+		fresh, err := l.Once(t.Context(), driver.Record{Key: "a"}, do(nil))
 		if took := time.Since(began); !fresh || err != nil || took != 50*time.Millisecond {
 			t.Errorf("%v, %v after %v; want the truth's answer after 50 ms", fresh, err, took)
 		}
@@ -186,8 +186,8 @@ func TestLayeredTimeout(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		_, err = l.Once(ctx, idempotency.Record{Key: "b"}, do(nil))
-		_, again := l.Once(t.Context(), idempotency.Record{Key: "b"}, do(nil))
+		_, err = l.Once(ctx, driver.Record{Key: "b"}, do(nil))
+		_, again := l.Once(t.Context(), driver.Record{Key: "b"}, do(nil))
 		if !errors.Is(err, context.DeadlineExceeded) || again != nil || fast.calls != 3 {
 			t.Errorf("%v, %v, %d calls", err, again, fast.calls)
 		}

@@ -18,8 +18,8 @@ import (
 type LeaseConfig struct {
 	// Group is the consumer group of the effects; required, without a colon.
 	Group string
-	// Key names the effect of an event; [ByEvent] when nil.
-	Key KeyFunc
+	// Key names the effect of an event, as Config.Key does; {group}:{eventId} when nil.
+	Key func(group string, e event.Event) (string, error)
 	// TTL is how long a claim is valid without a renewal, and so how long a crash blocks its
 	// key; 30 s when zero. The claim is renewed each third of TTL.
 	TTL time.Duration
@@ -69,7 +69,7 @@ func NewLeases(store driver.LeaseStore, cfg LeaseConfig) (*Leases, error) {
 		return nil, err
 	}
 	if cfg.Key == nil {
-		cfg.Key = ByEvent
+		cfg.Key = byEvent
 	}
 	return &Leases{
 		keys: Config{Group: cfg.Group, Key: cfg.Key},
@@ -79,21 +79,29 @@ func NewLeases(store driver.LeaseStore, cfg LeaseConfig) (*Leases, error) {
 
 // Do runs fn if the event's key is free, and stores the result of fn. For a key that was
 // completed before, Do returns that result and fresh is false. While another worker holds the
-// key, Do returns a *[TakenError] at once.
+// key, Do returns an error of the class [fault.Busy] at once: a consumer lets the event wait
+// until the key is done or free, however long that takes. [fault.Wait] is the rest of the
+// holder's lease, unless the lease is extended.
 //
 // The lease is renewed while fn works. If the lease is lost in spite of this, fn's context ends
-// with the cause [driver.ErrLeaseLost], and Do returns that error. An error of fn releases the key and
+// with the cause [ErrLeaseLost], and Do returns that error. An error of fn releases the key and
 // is returned unchanged.
 func (l *Leases) Do(ctx context.Context, e event.Event, fn func(ctx context.Context, c Claim) ([]byte, error)) (result []byte, fresh bool, err error) {
 	r, err := l.keys.record(e)
 	if err != nil {
 		return nil, false, err
 	}
-	return l.Once(context.WithValue(ctx, eventKey{}, e), r, fn)
+	return l.once(event.NewContext(ctx, e), r, fn)
 }
 
-// Once is Do for a record that does not belong to an event.
-func (l *Leases) Once(ctx context.Context, r Record, fn func(ctx context.Context, c Claim) ([]byte, error)) (result []byte, fresh bool, err error) {
+// Once is Do for a key that does not belong to an event, such as that of a request. The
+// fingerprint, "" for none, distinguishes two requests with one key: if the key was claimed with
+// another one, Once returns [ErrMismatch].
+func (l *Leases) Once(ctx context.Context, key, fingerprint string, fn func(ctx context.Context, c Claim) ([]byte, error)) (result []byte, fresh bool, err error) {
+	return l.once(ctx, driver.Record{Key: key, Group: l.keys.Group, Fingerprint: fingerprint}, fn)
+}
+
+func (l *Leases) once(ctx context.Context, r driver.Record, fn func(ctx context.Context, c Claim) ([]byte, error)) (result []byte, fresh bool, err error) {
 	began := time.Now()
 	c, err := l.run.claim(ctx, r)
 	if err != nil {
@@ -108,7 +116,8 @@ func (l *Leases) Once(ctx context.Context, r Record, fn func(ctx context.Context
 	case driver.Mismatch:
 		return nil, false, ErrMismatch
 	default:
-		return nil, false, fault.MarkBusy(&TakenError{Key: r.Key, Wait: c.Wait}, c.Wait)
+		return nil, false, fault.MarkBusy(fmt.Errorf("idempotency: another worker holds the key %q for %v more; try again later",
+			r.Key, c.Wait.Round(time.Millisecond)), c.Wait)
 	}
 }
 

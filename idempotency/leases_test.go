@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -66,7 +67,7 @@ func TestLeasesDo(t *testing.T) {
 	}{{errHandler, false}, {nil, true}, {nil, false}} {
 		result, fresh, err := l.Do(t.Context(), e, func(ctx context.Context, c idempotency.Claim) ([]byte, error) {
 			from, ok := idempotency.ClaimFrom(ctx)
-			got, ok2 := idempotency.EventFrom(ctx)
+			got, ok2 := event.FromContext(ctx)
 			if !ok || !ok2 || from.Token != c.Token || got.ID != e.ID || c.Key != "mailer:"+e.ID {
 				t.Errorf("the work's context holds %v and %v under %+v", from, got, c)
 			}
@@ -91,20 +92,17 @@ func TestLeasesDo(t *testing.T) {
 func TestLeasesTakenAndMismatch(t *testing.T) {
 	store := memidempotency.NewLeases()
 	l := newLeases(t, store, idempotency.LeaseConfig{})
-	r := idempotency.Record{Key: "k", Fingerprint: "a"}
 	never := func(context.Context, idempotency.Claim) ([]byte, error) {
 		t.Error("the work ran")
 		return nil, nil
 	}
-	_, _, err := l.Once(t.Context(), r, func(ctx context.Context, _ idempotency.Claim) ([]byte, error) {
-		_, _, err := l.Once(ctx, r, never)
-		var taken *idempotency.TakenError
-		if !errors.As(err, &taken) || taken.Key != "k" || taken.Wait <= 0 || taken.Wait > 30*time.Second || fault.Of(err) != fault.Busy || fault.Wait(err) != taken.Wait {
-			t.Errorf("a key that is held: %v (%v), want a busy TakenError", err, fault.Of(err))
+	_, _, err := l.Once(t.Context(), "k", "a", func(ctx context.Context, _ idempotency.Claim) ([]byte, error) {
+		_, _, err := l.Once(ctx, "k", "a", never)
+		wait := fault.Wait(err)
+		if fault.Of(err) != fault.Busy || !strings.Contains(fmt.Sprint(err), `another worker holds the key "k" for`) || wait <= 0 || wait > 30*time.Second {
+			t.Errorf("a key that is held: %v (%v, %v), want a busy error with the rest of the lease", err, fault.Of(err), wait)
 		}
-		other := r
-		other.Fingerprint = "b"
-		if _, _, err := l.Once(ctx, other, never); !errors.Is(err, idempotency.ErrMismatch) || fault.Of(err) != fault.Permanent {
+		if _, _, err := l.Once(ctx, "k", "b", never); !errors.Is(err, idempotency.ErrMismatch) || fault.Of(err) != fault.Permanent {
 			t.Errorf("another request: %v (%v), want a permanent ErrMismatch", err, fault.Of(err))
 		}
 		return nil, nil
@@ -130,7 +128,7 @@ func TestLeasesRenew(t *testing.T) {
 		}()
 		for range 29 {
 			time.Sleep(10 * time.Second)
-			if c, err := store.Claim(t.Context(), idempotency.Record{Key: "mailer:e1"}, time.Minute); err != nil || c.State != driver.Taken {
+			if c, err := store.Claim(t.Context(), driver.Record{Key: "mailer:e1"}, time.Minute); err != nil || c.State != driver.Taken {
 				t.Errorf("during the work: %v, %v; want taken", c.State, err)
 			}
 		}
@@ -196,7 +194,7 @@ func TestLeasesCompleteFails(t *testing.T) {
 		if fresh || !errors.Is(err, errAway) || !strings.Contains(err.Error(), "is done") {
 			t.Errorf("an outage longer than Finish: %v, %v", fresh, err)
 		}
-		if c, err := store.Claim(t.Context(), idempotency.Record{Key: "mailer:1h0m0s"}, time.Minute); err != nil || c.State != driver.Taken {
+		if c, err := store.Claim(t.Context(), driver.Record{Key: "mailer:1h0m0s"}, time.Minute); err != nil || c.State != driver.Taken {
 			t.Errorf("before the deadline the key is %v, %v; want taken", c.State, err)
 		}
 		synctest.Wait()

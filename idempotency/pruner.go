@@ -11,12 +11,9 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
-// DefaultRetention is the default retention of a [Pruner].
-const DefaultRetention = 30 * 24 * time.Hour
-
-// PrunerConfig configures a [Pruner]. The zero value keeps keys for 30 days.
+// PrunerConfig configures [RunPruner]. The zero value keeps keys for 30 days.
 type PrunerConfig struct {
-	// Retention is how long keys are kept; DefaultRetention when zero. It must exceed the
+	// Retention is how long keys are kept; 30 days when zero. It must exceed the
 	// redelivery horizon that the package comment describes: an event that is redelivered later
 	// takes effect again.
 	Retention time.Duration
@@ -43,61 +40,55 @@ func (c PrunerConfig) validate() error {
 	return nil
 }
 
-// Pruner deletes old keys in chunks. Several instances may run on one store.
-type Pruner struct {
-	store driver.Prunable
-	cfg   PrunerConfig
+func (c PrunerConfig) withDefaults() PrunerConfig {
+	if c.Retention == 0 {
+		c.Retention = 30 * 24 * time.Hour
+	}
+	if c.Interval == 0 {
+		c.Interval = time.Hour
+	}
+	if c.Chunk == 0 {
+		c.Chunk = 1000
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
 }
 
-// NewPruner creates a pruner for a store.
-func NewPruner(store driver.Prunable, cfg PrunerConfig) (*Pruner, error) {
+// RunPruner deletes old keys of a store in chunks, now and then every interval, until ctx is done;
+// then it returns nil. A failed round is logged; the next one runs in time. Several instances may
+// run on one store. Mistakes in cfg are returned at once.
+func RunPruner(ctx context.Context, store driver.Prunable, cfg PrunerConfig) error {
 	if store == nil {
-		return nil, errors.New("idempotency: the store is nil; make one with sqlidempotency.New")
+		return errors.New("idempotency: the store is nil; make one with sqlidempotency.New")
 	}
 	if err := cfg.validate(); err != nil {
-		return nil, err
+		return err
 	}
-	if cfg.Retention == 0 {
-		cfg.Retention = DefaultRetention
-	}
-	if cfg.Interval == 0 {
-		cfg.Interval = time.Hour
-	}
-	if cfg.Chunk == 0 {
-		cfg.Chunk = 1000
-	}
-	return &Pruner{store: store, cfg: cfg}, nil
-}
-
-// Run prunes now and then every interval, until ctx is done; then it returns nil. A failed
-// round is logged; the next one runs in time.
-func (p *Pruner) Run(ctx context.Context) error {
-	log := p.cfg.Logger
-	if log == nil {
-		log = slog.Default()
-	}
+	cfg = cfg.withDefaults()
 	for {
-		if n, err := p.Prune(ctx); err != nil && ctx.Err() == nil {
-			log.ErrorContext(ctx, "pruning idempotency keys failed; trying again later",
-				"error", err, "deleted", n, "again_in", p.cfg.Interval)
+		if n, err := prune(ctx, store, cfg); err != nil && ctx.Err() == nil {
+			cfg.Logger.ErrorContext(ctx, "pruning idempotency keys failed; trying again later",
+				"error", err, "deleted", n, "again_in", cfg.Interval)
 		}
-		if backoff.Sleep(ctx, p.cfg.Interval) != nil {
+		if backoff.Sleep(ctx, cfg.Interval) != nil {
 			return nil
 		}
 	}
 }
 
-// Prune runs one round: it deletes chunks until there are no old keys, and returns how many
+// prune runs one round: it deletes chunks until there are no old keys, and returns how many
 // keys it deleted, also when it ends early with an error.
-func (p *Pruner) Prune(ctx context.Context) (int, error) {
-	before := time.Now().Add(-p.cfg.Retention)
+func prune(ctx context.Context, store driver.Prunable, cfg PrunerConfig) (int, error) {
+	before := time.Now().Add(-cfg.Retention)
 	for total := 0; ; {
 		if err := ctx.Err(); err != nil {
 			return total, err
 		}
-		n, err := p.store.Prune(ctx, before, p.cfg.Chunk)
+		n, err := store.Prune(ctx, before, cfg.Chunk)
 		total += n
-		if err != nil || n < p.cfg.Chunk {
+		if err != nil || n < cfg.Chunk {
 			return total, err
 		}
 	}

@@ -18,7 +18,7 @@ import (
 func remember(t *testing.T, store driver.Store, keys ...string) {
 	t.Helper()
 	for _, key := range keys {
-		if _, err := store.Once(t.Context(), idempotency.Record{Key: key}, func(context.Context) error { return nil }); err != nil {
+		if _, err := store.Once(t.Context(), driver.Record{Key: key}, func(context.Context) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -41,16 +41,14 @@ func remembered(t *testing.T, store driver.Store, keys ...string) (n int) {
 func TestPrunerRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memidempotency.New()
-		p, err := idempotency.NewPruner(store, idempotency.PrunerConfig{Retention: 24 * time.Hour, Chunk: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
 		remember(t, store, "a", "b", "c", "d", "e")
 		time.Sleep(23*time.Hour + 30*time.Minute) // synctest's clock
 		remember(t, store, "young")
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- p.Run(ctx) }()
+		go func() {
+			done <- idempotency.RunPruner(ctx, store, idempotency.PrunerConfig{Retention: 24 * time.Hour, Chunk: 2})
+		}()
 		synctest.Wait()
 		if n := remembered(t, store, "a", "b", "c", "d", "e"); n != 5 {
 			t.Errorf("half an hour too early %d of 5 keys are left", n)
@@ -89,15 +87,12 @@ func TestPrunerGoesOnAfterAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &failing{Store: memidempotency.New()}
 		var log bytes.Buffer
-		p, err := idempotency.NewPruner(store, idempotency.PrunerConfig{
-			Retention: time.Nanosecond, Interval: time.Minute, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		if err != nil {
-			t.Fatal(err)
-		}
 		remember(t, store, "a")
 		ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 		defer cancel()
-		if err := p.Run(ctx); err != nil {
+		if err := idempotency.RunPruner(ctx, store, idempotency.PrunerConfig{
+			Retention: time.Nanosecond, Interval: time.Minute, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		}); err != nil {
 			t.Errorf("Run = %v", err)
 		}
 		if store.calls != 2 || remembered(t, store, "a") != 0 || strings.Count(log.String(), errPrune.Error()) != 1 {
@@ -106,16 +101,16 @@ func TestPrunerGoesOnAfterAnError(t *testing.T) {
 	})
 }
 
-func TestNewPrunerChecks(t *testing.T) {
+func TestRunPrunerChecks(t *testing.T) {
 	store := memidempotency.New()
 	for want, cfg := range map[string]idempotency.PrunerConfig{
 		"Retention": {Retention: -1}, "Interval": {Interval: -1}, "Chunk": {Chunk: -1},
 	} {
-		if _, err := idempotency.NewPruner(store, cfg); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("NewPruner(%+v) = %v, want an error about %s", cfg, err, want)
+		if err := idempotency.RunPruner(t.Context(), store, cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("RunPruner(%+v) = %v, want an error about %s", cfg, err, want)
 		}
 	}
-	if _, err := idempotency.NewPruner(nil, idempotency.PrunerConfig{}); err == nil {
-		t.Error("NewPruner took no store")
+	if err := idempotency.RunPruner(t.Context(), nil, idempotency.PrunerConfig{}); err == nil {
+		t.Error("RunPruner took no store")
 	}
 }

@@ -54,7 +54,7 @@ func (l *Leases) Stats() LeaseStats { return l.run.counts.stats(l.keys.Group) }
 func (h *HTTP) Stats() LeaseStats { return h.run.counts.stats(h.cfg.Group) }
 
 // claim requests a key from the store.
-func (r runner) claim(ctx context.Context, record Record) (Claim, error) {
+func (r runner) claim(ctx context.Context, record driver.Record) (Claim, error) {
 	c, err := r.store.Claim(ctx, record, r.ttl)
 	switch {
 	case err != nil:

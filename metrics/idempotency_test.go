@@ -140,7 +140,7 @@ func TestIdempotencyClaimsAreCounted(t *testing.T) {
 		store := &idempotencyAway{LeaseStore: memidempotency.NewLeases()}
 		l, h := newLeases(t, store), newHTTP(t, store)
 		once := func(key, print string, fn func(context.Context, driver.Claim) ([]byte, error)) error {
-			_, _, err := l.Once(t.Context(), driver.Record{Key: key, Fingerprint: print}, fn)
+			_, _, err := l.Once(t.Context(), key, print, fn)
 			return err
 		}
 		ok := func(context.Context, driver.Claim) ([]byte, error) { return nil, nil }

@@ -12,7 +12,6 @@ import (
 	"github.com/millrace-go/millrace"
 	"github.com/millrace-go/millrace/driver"
 	"github.com/millrace-go/millrace/event"
-	"github.com/millrace-go/millrace/idempotency"
 	idempotencydriver "github.com/millrace-go/millrace/idempotency/driver"
 	outboxdriver "github.com/millrace-go/millrace/outbox/driver"
 )
@@ -212,7 +211,7 @@ type keys struct {
 func (k *keys) forget(ctx context.Context, passed time.Duration) error {
 	retention := k.retention
 	if retention == 0 {
-		retention = idempotency.DefaultRetention
+		retention = 30 * 24 * time.Hour
 	}
 	const atOnce = 1000
 	for {

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/ThreeDotsLabs/watermill/message"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/millrace-go/millrace/event"
@@ -17,8 +18,9 @@ type Config struct {
 	// Route returns the topic of each event of Append. If it returns an error, Append appends
 	// none of the events.
 	Route func(event.Event) (string, error)
-	// Codec encodes events into messages; [event.Structured] when nil.
-	Codec event.Codec
+	// Encode makes the message of an event: a method of [event.Structured], which is the default,
+	// of [event.Binary], or a function of your own.
+	Encode func(event.Event) (*message.Message, error)
 	// NotifyInTransaction makes the caller's own COMMIT wake the relays of other processes. Set
 	// it if transactions do not run in [sqltx.Do] and Wake is not called. It costs a round trip
 	// per Append, and on PostgreSQL a lock of the whole database during each such COMMIT:
@@ -45,8 +47,8 @@ func (c Config) validate() error {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Codec == nil {
-		c.Codec = event.Structured{}
+	if c.Encode == nil {
+		c.Encode = event.Structured{}.Encode
 	}
 	if c.NotifyTimeout == 0 {
 		c.NotifyTimeout = 5 * time.Second

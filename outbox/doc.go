@@ -53,8 +53,8 @@
 // # Two kinds of stores
 //
 // A cursor store (New of the databases' packages) reads an append-only table, outbox_messages,
-// and remembers its position; rows never change. A status store (NewStatus) keeps the state of
-// each event, PENDING, PUBLISHED or FAILED, in its row of outbox_events, for teams whose
+// and remembers its position; rows never change. A status store (their Config.Status) keeps the
+// state of each event, PENDING, PUBLISHED or FAILED, in its row of outbox_events, for teams whose
 // operators, reports or tools look at rows. Both give the same guarantees; the cursor store
 // does less work per event. They differ in the defaults of RelayConfig:
 //
@@ -145,7 +145,7 @@
 //	                    standby goes on. This relay tries for that lease again when the call
 //	                    has returned. Messages that the call publishes later arrive twice, and
 //	                    perhaps behind later events of their key. If the relay is stopped before
-//	                    the call returns, Run returns ErrHung
+//	                    the call returns, Run returns an error
 //	poison event        parked at once, or after MaxAge or MaxRetries, see above. Behind an
 //	                    event that keeps its place, a parked one is tried again by the next
 //	                    holder of the lease, and may arrive, or leave a second dead letter

@@ -73,7 +73,7 @@ func (rd *round) call(ctx laneContext, it *driver.Item, topic string, msgs []*me
 		return true, c.err
 	default:
 	}
-	ctx.cancel(ErrHung)
+	ctx.cancel(errHung)
 	r.tooMany(len(msgs))
 	age := time.Since(c.began)
 	r.cfg.Logger.Error("outbox: the publisher does not return from Publish; giving the lease up. If it is only slow, raise RelayConfig.PublishTimeout",
@@ -130,5 +130,5 @@ func (s *shard) leave() error {
 	}
 	c := s.hung[0]
 	return fmt.Errorf("%w: %T, for %v, shard %d, topic %q: its messages may still arrive",
-		ErrHung, s.r.pub, time.Since(c.began).Round(time.Millisecond), s.id, c.topic)
+		errHung, s.r.pub, time.Since(c.began).Round(time.Millisecond), s.id, c.topic)
 }

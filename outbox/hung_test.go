@@ -2,7 +2,6 @@ package outbox_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -117,8 +116,8 @@ func TestHungPublisherGivesTheLeaseUp(t *testing.T) {
 				t.Errorf("the line's %s is %q, want %q", name, told[0][name], want)
 			}
 		}
-		if cause := context.Cause(all[0].Context()); !errors.Is(cause, outbox.ErrHung) {
-			t.Errorf("the message's context ended with %v, want ErrHung", cause)
+		if cause := context.Cause(all[0].Context()); !hung(cause) {
+			t.Errorf("the message's context ended with %v, want that the publisher does not return", cause)
 		}
 
 		// The sick relay does not return before its call has returned.
@@ -212,8 +211,8 @@ func TestRunEndsBesideAHungPublisher(t *testing.T) {
 				if took := time.Since(start); took > c.most {
 					t.Errorf("Run returned %v after its end, want %v at most", took, c.most)
 				}
-				if !errors.Is(err, outbox.ErrHung) || !strings.Contains(fmt.Sprint(err), "*outbox_test.hanging") {
-					t.Errorf("Run returned %v, want ErrHung and the publisher's name", err)
+				if !hung(err) || !strings.Contains(fmt.Sprint(err), "*outbox_test.hanging") {
+					t.Errorf("Run returned %v, want that it does not return, and the publisher's name", err)
 				}
 				if got := b.order(); !slices.Contains(got, "good1") {
 					t.Errorf("published %v, want good1", got)
@@ -299,3 +298,7 @@ func TestPublisherExits(t *testing.T) {
 		}
 	})
 }
+
+func hung(err error) bool { return says(err, "outbox: the publisher does not return from Publish") }
+
+func says(err error, text string) bool { return err != nil && strings.Contains(err.Error(), text) }

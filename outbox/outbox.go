@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/intx"
 	"github.com/millrace-go/millrace/internal/otelmsg"
 	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/sqltx"
@@ -47,8 +48,9 @@ func New(store driver.Store, cfg Config) (*Outbox, error) {
 
 // Append writes events inside tx, to the topic of the configuration. They are published when tx
 // commits, and never if it rolls back. If one event is invalid, Append writes none of them; the
-// error names the event. If tx is not a transaction, Append fails: see [sqltx.CheckTx] for the
-// rules, and for how your own wrapper can declare itself a transaction.
+// error names the event. If tx is not a transaction, Append fails with
+// [sqltx.ErrNoTransaction]: see [sqltx.CheckTx] for the rules, and for how your own wrapper can
+// declare itself a transaction.
 //
 // An event without a correlation id takes the one of ctx: see [event.Event.In]. An event
 // without TraceParent takes that of its "create" span, or of the span in ctx; see
@@ -98,7 +100,7 @@ func (o *Outbox) append(ctx context.Context, tx sqltx.Execer, topic func(event.E
 			return fmt.Errorf("outbox: append: %w", err)
 		}
 	}
-	if sqltx.Carries(ctx, tx) {
+	if carried, ok := intx.From(ctx); ok && tx == sqltx.Execer(carried) {
 		sqltx.AfterCommit(ctx, o.Wake)
 	}
 	return nil
@@ -114,10 +116,10 @@ func (o *Outbox) record(ctx context.Context, e event.Event, topic func(event.Eve
 		return driver.Record{}, fmt.Errorf("route: %w", err)
 	}
 	if name == "" {
-		return driver.Record{}, ErrNoTopic
+		return driver.Record{}, errNoTopic
 	}
 	made.in(ctx, o.tracer, name, &e)
-	msg, err := o.cfg.Codec.Encode(e)
+	msg, err := o.cfg.Encode(e)
 	if err != nil {
 		return driver.Record{}, err
 	}

@@ -69,8 +69,9 @@ func NewRelay(store driver.Store, pub message.Publisher, cfg RelayConfig) (*Rela
 
 // Run publishes until ctx is done. It then finishes and settles the batch in flight, releases
 // its leases and returns nil. Run waits for an unreachable database or broker. It returns the
-// errors that need an operator: driver.ErrShards, driver.ErrForeignDatabase, ErrRunning, or a store that did
-// not accept the settlement within the ShutdownTimeout.
+// errors that need an operator: [driver.ErrShards], [driver.ErrForeignDatabase], a publisher that
+// does not return from Publish, or a store that did not accept the settlement within the
+// ShutdownTimeout.
 func (r *Relay) Run(ctx context.Context) error { return r.run(ctx, false) }
 
 // Drain publishes until every shard is empty, except for parked events, and returns. It takes
@@ -86,12 +87,9 @@ func (r *Relay) Drain(ctx context.Context) error {
 	return nil
 }
 
-// Wake makes every shard of this relay look for events now. It never blocks.
-func (r *Relay) Wake() { r.wakes.Wake() }
-
 func (r *Relay) run(ctx context.Context, drain bool) error {
 	if !r.running.CompareAndSwap(false, true) {
-		return ErrRunning
+		return errRunning
 	}
 	defer r.running.Store(false)
 
@@ -155,7 +153,7 @@ func (r *Relay) forward(ctx context.Context, wakes <-chan struct{}) {
 	for {
 		select {
 		case <-wakes:
-			r.Wake()
+			r.wakes.Wake()
 		case <-ctx.Done():
 			return
 		}
@@ -166,7 +164,7 @@ func (r *Relay) forward(ctx context.Context, wakes <-chan struct{}) {
 func (r *Relay) listen(ctx context.Context, s driver.Listener) {
 	var heard atomic.Bool
 	for attempt := 1; ; attempt++ {
-		err := s.Listen(ctx, func() { heard.Store(true); r.Wake() })
+		err := s.Listen(ctx, func() { heard.Store(true); r.wakes.Wake() })
 		if ctx.Err() != nil {
 			return
 		}

@@ -113,7 +113,7 @@ type RelayConfig struct {
 	// ShutdownTimeout is how long Run continues with the batch in flight after its context is
 	// done; 30 s when zero. Then Run begins no further Publish call and cancels the contexts of
 	// the messages in flight. Calls that do not return within a second after that are
-	// abandoned, and Run returns ErrHung.
+	// abandoned, and Run returns an error that names the publisher.
 	ShutdownTimeout time.Duration
 
 	// Retention is how long published events are kept; 24 h when zero, negative for ever.

@@ -45,7 +45,7 @@ func (s *shard) round(ctx context.Context, w *work) error {
 		return err
 	}
 	if len(rd.hung) > 0 {
-		return ErrHung
+		return errHung
 	}
 	return nil
 }

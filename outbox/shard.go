@@ -76,7 +76,7 @@ func (s *shard) terms(ctx context.Context) error {
 			return err
 		case errors.Is(err, driver.ErrLeaseHeld):
 			failures = 0
-		case errors.Is(err, ErrHung):
+		case errors.Is(err, errHung):
 			failures = 0
 		case errors.Is(err, driver.ErrLeaseLost):
 			failures = 0

@@ -6,27 +6,20 @@ import (
 	"fmt"
 )
 
-// Adoption is a transaction of [Adopt].
-type Adoption struct{ t *transaction }
-
 // Adopt joins a transaction that the caller began and will end: the returned context carries
-// tx, so that [From], [On] and [Do] on db find it, and [AfterCommit] can add hooks.
+// tx, so that [On] and [Do] on db find it, and [AfterCommit] can add hooks.
 //
-// The caller calls End before it ends tx. If End returns an error, the caller rolls back the
-// work done since Adopt. After the commit it calls Committed. Without Committed no hook runs.
-func Adopt(ctx context.Context, db *sql.DB, tx *sql.Tx) (context.Context, *Adoption) {
+// The caller calls end before it ends tx: end closes the transaction for further joins and hooks.
+// It returns an error that wraps [ErrDoomed] if a nested Do has failed, even if its error was
+// swallowed; then the caller rolls back the work done since Adopt. After the commit the caller
+// calls committed, which runs the hooks.
+func Adopt(ctx context.Context, db *sql.DB, tx *sql.Tx) (inside context.Context, end func() error, committed func()) {
 	t := &transaction{tx: tx, db: db}
-	return context.WithValue(ctx, contextKey{}, &frame{t, current(ctx)}), &Adoption{t}
-}
-
-// End closes the transaction for further joins and hooks. It returns an error that wraps
-// [ErrDoomed] if a nested Do has failed, even if its error was swallowed.
-func (a *Adoption) End() error {
-	if _, doomed := a.t.end(); doomed != nil {
-		return fmt.Errorf("%w: %w", ErrDoomed, doomed)
+	end = func() error {
+		if _, doomed := t.end(); doomed != nil {
+			return fmt.Errorf("%w: %w", ErrDoomed, doomed)
+		}
+		return nil
 	}
-	return nil
+	return t.in(ctx, current(ctx)), end, func() { run(t.hooks) }
 }
-
-// Committed runs the hooks.
-func (a *Adoption) Committed() { run(a.t.hooks) }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/millrace-go/millrace/internal/intx"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -32,8 +33,8 @@ func TestAdopt(t *testing.T) {
 	}
 
 	tx := begin()
-	ctx, a := sqltx.Adopt(t.Context(), db, tx)
-	if got, ok := sqltx.From(ctx); !ok || got != tx || !sqltx.Carries(ctx, tx) {
+	ctx, end, committed := sqltx.Adopt(t.Context(), db, tx)
+	if got, ok := intx.From(ctx); !ok || got != tx {
 		t.Errorf("From found %v (%t), want the adopted transaction", got, ok)
 	}
 	ran := 0
@@ -43,14 +44,14 @@ func TestAdopt(t *testing.T) {
 	if err := insert(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.End(); err != nil {
+	if err := end(); err != nil {
 		t.Fatal(err)
 	}
 	if err := insert(ctx, nil); !errors.Is(err, sqltx.ErrEnded) {
-		t.Errorf("a join after End: %v, want %v", err, sqltx.ErrEnded)
+		t.Errorf("a join after end: %v, want %v", err, sqltx.ErrEnded)
 	}
 	if sqltx.AfterCommit(ctx, func() { ran += 10 }) {
-		t.Error("a hook was taken after End")
+		t.Error("a hook was taken after end")
 	}
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
@@ -58,7 +59,7 @@ func TestAdopt(t *testing.T) {
 	if ran != 0 {
 		t.Error("a hook ran before the owner said that it has committed")
 	}
-	a.Committed()
+	committed()
 	if ran != 1 {
 		t.Errorf("hooks ran %d times", ran)
 	}
@@ -70,12 +71,12 @@ func TestAdopt(t *testing.T) {
 	// A swallowed failure dooms the transaction.
 	tx = begin()
 	defer tx.Rollback()
-	ctx, a = sqltx.Adopt(t.Context(), db, tx)
+	ctx, end, _ = sqltx.Adopt(t.Context(), db, tx)
 	stop := errors.New("stop")
 	if err := insert(ctx, stop); !errors.Is(err, stop) {
 		t.Fatal(err)
 	}
-	if err := a.End(); !errors.Is(err, sqltx.ErrDoomed) || !errors.Is(err, stop) {
-		t.Errorf("End: %v, want %v", err, sqltx.ErrDoomed)
+	if err := end(); !errors.Is(err, sqltx.ErrDoomed) || !errors.Is(err, stop) {
+		t.Errorf("end: %v, want %v", err, sqltx.ErrDoomed)
 	}
 }

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/millrace-go/millrace/internal/intx"
 )
 
-// DefaultAttempts is how often [Do] runs its function at most. In a test, 8 writers read and
-// wrote the same two rows at SERIALIZABLE without a pause; the unluckiest of 320 transactions
-// needed 19 attempts on PostgreSQL and 10 on MariaDB.
-const DefaultAttempts = 20
+// attempts is the default of Options.Attempts. In a test, 8 writers read and wrote the same two
+// rows at SERIALIZABLE without a pause; the unluckiest of 320 transactions needed 19 attempts on
+// PostgreSQL and 10 on MariaDB.
+const attempts = 20
 
 // The pause before a retry grows from firstPause to longestPause; the pauses of the default
 // attempts add up to 1.5 s at most. Shorter pauses make the tail longer: new transactions
@@ -22,42 +24,29 @@ const (
 	longestPause = 100 * time.Millisecond
 )
 
-type options struct {
-	tx       sql.TxOptions
-	attempts int
-	onConn   bool
+// Options change one call of [Do].
+type Options struct {
+	// Isolation and ReadOnly are those of a transaction that Do begins. A Do that joins an outer
+	// transaction ignores them.
+	Isolation sql.IsolationLevel
+	ReadOnly  bool
+	// Attempts is how often Do runs its function at most; 20 when zero. Use 1 for a function that
+	// must not run twice; the caller then gets the first conflict as an error.
+	Attempts int
 }
 
-// Option changes one call of [Do].
-type Option func(*options)
-
-// WithOptions sets the isolation level and read-only flag of a transaction that Do begins. A Do
-// that joins an outer transaction ignores WithOptions.
-func WithOptions(o sql.TxOptions) Option { return func(all *options) { all.tx = o } }
-
-// Attempts sets how often Do runs its function at most; the default is [DefaultAttempts]. Use 1
-// for a function that must not run twice; the caller then gets the first conflict as an error.
-func Attempts(n int) Option { return func(all *options) { all.attempts = max(n, 1) } }
-
-// OnConn begins the transaction on a connection that [Conn] returns inside it, for functions
-// that use the driver's own transaction (package pgxtx). If ctx ends, the rollback waits until
-// fn has returned, since fn may use that connection. A Do that joins an outer transaction
-// ignores OnConn.
-func OnConn() Option { return func(all *options) { all.onConn = true } }
-
 // Do runs fn in a transaction on db and commits it when fn returns nil. The context given to fn
-// carries the transaction, so that [From] finds it and [AfterCommit] can add hooks. If ctx
+// carries the transaction, so that [On] finds it and [AfterCommit] can add hooks. If ctx
 // already carries a transaction on the same db, fn joins that transaction and the outer Do
 // commits.
 //
 // FN CAN RUN MORE THAN ONCE. If the database rolls the transaction back because of a conflict
 // with another one ([IsConflict]: a serialization failure or a deadlock), in fn or at COMMIT,
-// Do begins a new transaction after a short pause and runs fn again, up to [DefaultAttempts]
-// times or until ctx is done. So fn must set its results again in each run (assign, do not
-// append to variables outside). Move work outside the transaction that must not happen twice to
-// AfterCommit. [Attempts] of 1 disables the repetition. After the last attempt Do returns the
-// database's error, wrapped. Other errors of fn are returned unchanged, and fn is not run
-// again.
+// Do begins a new transaction after a short pause and runs fn again, up to 20 times or until ctx
+// is done. So fn must set its results again in each run (assign, do not append to variables
+// outside). Move work outside the transaction that must not happen twice to AfterCommit.
+// Attempts of 1 in the [Options] disable the repetition. After the last attempt Do returns the
+// database's error, wrapped. Other errors of fn are returned unchanged, and fn is not run again.
 //
 // Only the Do that began the transaction repeats it. A Do that joins a transaction returns the
 // conflict. So does a Do that began its transaction inside another database's: its repetition
@@ -67,24 +56,31 @@ func OnConn() Option { return func(all *options) { all.onConn = true } }
 // Hooks run in the calling goroutine after COMMIT succeeded; hooks of a rolled-back run are
 // dropped. If COMMIT fails for another reason than a conflict, its outcome can be unknown, and
 // the hooks do not run.
-func Do(ctx context.Context, db *sql.DB, fn func(ctx context.Context, tx *sql.Tx) error, opts ...Option) error {
+func Do(ctx context.Context, db *sql.DB, fn func(ctx context.Context, tx *sql.Tx) error, opts ...Options) error {
 	outer := current(ctx)
 	if t := outer.on(db); t != nil {
 		return t.join(ctx, fn)
 	}
-	o := options{attempts: DefaultAttempts}
-	for _, opt := range opts {
-		opt(&o)
+	var o Options
+	switch len(opts) {
+	case 0:
+	case 1:
+		o = opts[0]
+	default:
+		return fmt.Errorf("sqltx: Do got %d Options; give one", len(opts))
+	}
+	if o.Attempts == 0 {
+		o.Attempts = attempts
 	}
 	if outer != nil {
-		o.attempts = 1
+		o.Attempts = 1
 	}
 	for attempt := 1; ; attempt++ {
 		err := once(ctx, db, fn, outer, &o)
-		if !IsConflict(err) || o.attempts == 1 {
+		if !IsConflict(err) || o.Attempts <= 1 {
 			return err
 		}
-		if attempt == o.attempts {
+		if attempt == o.Attempts {
 			return fmt.Errorf("sqltx: the database rolled back each of %d attempts: %w", attempt, err)
 		}
 		if ended := pause(ctx, attempt); ended != nil {
@@ -94,10 +90,11 @@ func Do(ctx context.Context, db *sql.DB, fn func(ctx context.Context, tx *sql.Tx
 }
 
 // once runs one attempt, from BEGIN to COMMIT.
-func once(ctx context.Context, db *sql.DB, fn func(ctx context.Context, tx *sql.Tx) error, outer *frame, o *options) error {
+func once(ctx context.Context, db *sql.DB, fn func(ctx context.Context, tx *sql.Tx) error, outer *frame, o *Options) error {
 	t := &transaction{db: db}
 	begin, lasting := db.BeginTx, ctx
-	if o.onConn {
+	onConn := intx.IsWanted(ctx)
+	if onConn {
 		conn, err := db.Conn(ctx)
 		if err != nil {
 			return fmt.Errorf("sqltx: begin: %w", err)
@@ -105,7 +102,7 @@ func once(ctx context.Context, db *sql.DB, fn func(ctx context.Context, tx *sql.
 		defer conn.Close() //nolint:errcheck // says only that the connection is gone
 		t.conn, begin, lasting = conn, conn.BeginTx, context.WithoutCancel(ctx)
 	}
-	tx, err := begin(lasting, &o.tx)
+	tx, err := begin(lasting, &sql.TxOptions{Isolation: o.Isolation, ReadOnly: o.ReadOnly})
 	if err != nil {
 		return fmt.Errorf("sqltx: begin: %w", err)
 	}
@@ -114,14 +111,14 @@ func once(ctx context.Context, db *sql.DB, fn func(ctx context.Context, tx *sql.
 	defer tx.Rollback() //nolint:errcheck // the error that matters is returned below
 
 	defer t.end() //nolint:errcheck // on the way out of a failure or a panic, which says more
-	if err := fn(context.WithValue(ctx, contextKey{}, &frame{t, outer}), tx); err != nil {
+	if err := fn(t.in(ctx, outer), tx); err != nil {
 		return err
 	}
 	hooks, doomed := t.end()
 	if doomed != nil {
 		return fmt.Errorf("%w: %w", ErrDoomed, doomed)
 	}
-	if o.onConn && ctx.Err() != nil {
+	if onConn && ctx.Err() != nil {
 		return fmt.Errorf("sqltx: commit: %w", ctx.Err())
 	}
 	if err := tx.Commit(); err != nil {

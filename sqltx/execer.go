@@ -15,23 +15,6 @@ type Execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// Transaction is an [Execer] that reports whether it is in a transaction. Implement it on your
-// own wrapper if the wrapper has neither Commit nor Rollback, or if it is sometimes a pool and
-// sometimes a transaction:
-//
-//	type logged struct{ tx *sql.Tx }
-//
-//	func (l logged) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) { … }
-//	func (l logged) InTransaction() bool { return l.tx != nil }
-//
-// A *sql.Conn on which you executed BEGIN can be wrapped in the same way.
-type Transaction interface {
-	Execer
-	// InTransaction reports whether the statements of ExecContext are now committed or rolled
-	// back together with the caller's other statements.
-	InTransaction() bool
-}
-
 // ErrNoTransaction is returned by [CheckTx].
 var ErrNoTransaction = errors.New("sqltx: not a transaction")
 
@@ -41,12 +24,24 @@ var ErrNoTransaction = errors.New("sqltx: not a transaction")
 //
 // CheckTx decides by the methods of x, so that a wrapper is judged by the type that it wraps:
 //
-//	InTransaction() bool         its result ([Transaction])
+//	InTransaction() bool         its result
 //	PingContext                  a pool or a connection: refused
 //	Commit and Rollback          a transaction
 //	none of these                refused: it may be either
 //
 // A nil pointer is refused, also when it is the embedded field of a wrapper.
+//
+// Give your own wrapper the method InTransaction if the wrapper has neither Commit nor Rollback,
+// or if it is sometimes a pool and sometimes a transaction. InTransaction reports whether the
+// statements of ExecContext are now committed or rolled back together with the caller's other
+// statements:
+//
+//	type logged struct{ tx *sql.Tx }
+//
+//	func (l logged) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) { … }
+//	func (l logged) InTransaction() bool { return l.tx != nil }
+//
+// A *sql.Conn on which you executed BEGIN can be wrapped in the same way.
 func CheckTx(x Execer) error {
 	switch tx := x.(type) {
 	case nil:
@@ -60,7 +55,7 @@ func CheckTx(x Execer) error {
 	if v.Kind() == reflect.Pointer && v.IsNil() {
 		return refused("got a nil %T", x)
 	}
-	if own, ok := x.(Transaction); ok {
+	if own, ok := x.(interface{ InTransaction() bool }); ok {
 		if own.InTransaction() {
 			return nil
 		}
@@ -75,7 +70,7 @@ func CheckTx(x Execer) error {
 	if ends(x) {
 		return nil
 	}
-	return refused("got a %T, which has neither Commit and Rollback nor InTransaction (see sqltx.Transaction)", x)
+	return refused("got a %T, which has neither Commit and Rollback nor InTransaction (see sqltx.CheckTx)", x)
 }
 
 func refused(format string, a ...any) error {

@@ -53,14 +53,14 @@ func TestDoGivesUp(t *testing.T) {
 	conflict := onMySQL(1213, "40001")
 	for _, tc := range []struct {
 		name string
-		opts []sqltx.Option
+		opts []sqltx.Options
 		runs int
 		says string
 	}{
-		{"default", nil, sqltx.DefaultAttempts, "sqltx: the database rolled back each of 20 attempts: "},
-		{"three", []sqltx.Option{sqltx.Attempts(3)}, 3, "sqltx: the database rolled back each of 3 attempts: "},
-		{"one", []sqltx.Option{sqltx.Attempts(1)}, 1, conflict.Error()},
-		{"none is one", []sqltx.Option{sqltx.Attempts(0)}, 1, conflict.Error()},
+		{"default", nil, 20, "sqltx: the database rolled back each of 20 attempts: "},
+		{"three", []sqltx.Options{{Attempts: 3}}, 3, "sqltx: the database rolled back each of 3 attempts: "},
+		{"one", []sqltx.Options{{Attempts: 1}}, 1, conflict.Error()},
+		{"none is one", []sqltx.Options{{Attempts: -1}}, 1, conflict.Error()},
 	} {
 		runs := 0
 		err := sqltx.Do(within(t), db, func(ctx context.Context, tx *sql.Tx) error {
@@ -71,6 +71,9 @@ func TestDoGivesUp(t *testing.T) {
 		if !errors.Is(err, conflict) || !strings.HasPrefix(err.Error(), tc.says) || runs != tc.runs || count(t, reader) != 0 {
 			t.Errorf("%s: Do = %v after %d runs, want the conflict after %d", tc.name, err, runs, tc.runs)
 		}
+	}
+	if err := sqltx.Do(within(t), db, nil, sqltx.Options{}, sqltx.Options{}); err == nil || !strings.Contains(err.Error(), "give one") {
+		t.Errorf("Do with two Options = %v, want an error", err)
 	}
 	// Other errors are not repeated, and are returned unchanged.
 	runs := 0
@@ -85,7 +88,7 @@ func TestDoStopsWithItsContext(t *testing.T) {
 	conflict := onPostgres("40P01")
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	err := sqltx.Do(ctx, db, func(context.Context, *sql.Tx) error { return conflict }, sqltx.Attempts(1_000_000))
+	err := sqltx.Do(ctx, db, func(context.Context, *sql.Tx) error { return conflict }, sqltx.Options{Attempts: 1_000_000})
 	if !errors.Is(err, conflict) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Do = %v, want the conflict and the context's end", err)
 	}

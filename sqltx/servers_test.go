@@ -36,7 +36,7 @@ func counters(t *testing.T, db *sql.DB) *sql.DB {
 	return db
 }
 
-var serializable = sqltx.WithOptions(sql.TxOptions{Isolation: sql.LevelSerializable})
+var serializable = sqltx.Options{Isolation: sql.LevelSerializable}
 
 func read(ctx context.Context, tx *sql.Tx, id int) (n int, err error) {
 	err = tx.QueryRowContext(ctx, map[int]string{
@@ -65,7 +65,7 @@ func expectCounters(t *testing.T, db *sql.DB, first, second int) {
 // that the other wrote.
 func TestConflictAtCommit(t *testing.T) {
 	db := counters(t, servicetest.Postgres(t))
-	for _, attempts := range []int{1, sqltx.DefaultAttempts} {
+	for _, attempts := range []int{1, 20} {
 		if _, err := db.Exec(`UPDATE counters SET n = 0`); err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestConflictAtCommit(t *testing.T) {
 				_, err := read(ctx, tx, 1)
 				return errors.Join(err, add(ctx, tx, 2))
 			}, serializable)
-		}, serializable, sqltx.Attempts(attempts))
+		}, sqltx.Options{Isolation: sql.LevelSerializable, Attempts: attempts})
 		if attempts == 1 {
 			if !sqltx.IsConflict(err) || !strings.HasPrefix(err.Error(), "sqltx: commit: ") {
 				t.Errorf("without a repetition: %v; want a serialization failure at COMMIT", err)
@@ -99,7 +99,7 @@ func TestConflictAtCommit(t *testing.T) {
 // TestDeadlock: two transactions lock the counters in opposite orders.
 func TestDeadlock(t *testing.T) {
 	eachServer(t, func(t *testing.T, db *sql.DB, _ string) {
-		for _, attempts := range []int{1, sqltx.DefaultAttempts} {
+		for _, attempts := range []int{1, 20} {
 			if _, err := db.Exec(`UPDATE counters SET n = 0`); err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +119,7 @@ func TestDeadlock(t *testing.T) {
 							both.Wait()
 						}
 						return add(ctx, tx, 3-first)
-					}, sqltx.Attempts(attempts))
+					}, sqltx.Options{Attempts: attempts})
 					if sqltx.IsConflict(err) {
 						conflicts.Add(1)
 					} else if err != nil {

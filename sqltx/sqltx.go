@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"sync"
+
+	"github.com/millrace-go/millrace/internal/intx"
 )
 
 // ErrEnded is returned by [Do] when its context comes from inside a Do on the same database
@@ -25,7 +27,7 @@ type frame struct {
 type transaction struct {
 	tx   *sql.Tx
 	db   *sql.DB
-	conn *sql.Conn // of OnConn
+	conn *sql.Conn // if intx.WantConn
 
 	mu     sync.Mutex
 	hooks  []func()
@@ -34,6 +36,11 @@ type transaction struct {
 }
 
 type contextKey struct{}
+
+// in returns the context of the transaction's work.
+func (t *transaction) in(ctx context.Context, outer *frame) context.Context {
+	return context.WithValue(intx.With(ctx, t.tx, t.conn), contextKey{}, &frame{t, outer})
+}
 
 // end closes the transaction for joins and hooks, before its outcome is known: later work would
 // not be committed, and later hooks would not run.
@@ -61,9 +68,9 @@ func (t *transaction) join(ctx context.Context, fn func(context.Context, *sql.Tx
 	if ended {
 		return ErrEnded
 	}
-	// From and AfterCommit use the innermost transaction of the context, so it must be t, even
+	// AfterCommit uses the innermost transaction of the context, so it must be t, even
 	// if this join reaches past another database.
-	ctx = context.WithValue(ctx, contextKey{}, &frame{t, current(ctx)})
+	ctx = t.in(ctx, current(ctx))
 	done := false
 	defer func() {
 		if done && err == nil {
@@ -99,19 +106,9 @@ func (f *frame) on(db *sql.DB) *transaction {
 	return nil
 }
 
-// From returns the transaction that ctx carries; of several on different databases, the
-// innermost. It is for libraries, which do not know whether there is a transaction. Your own
-// functions get theirs as an argument, from [Do] or from an idempotency guard.
-func From(ctx context.Context) (*sql.Tx, bool) {
-	f := current(ctx)
-	if f == nil {
-		return nil, false
-	}
-	return f.tx, true
-}
-
-// On returns the transaction on db that ctx carries. Use it for a statement that runs inside
-// the transaction if there is one, and by itself otherwise. A statement on db itself, inside
+// On returns the transaction on db that ctx carries, of [Do] or [Adopt]. Your own functions get
+// theirs as an argument, from Do or from an idempotency guard. Use On for a statement that runs
+// inside the transaction if there is one, and by itself otherwise. A statement on db itself, inside
 // its transaction, would wait for ever on a pool of one connection.
 func On(ctx context.Context, db *sql.DB) (*sql.Tx, bool) {
 	t := current(ctx).on(db)
@@ -119,17 +116,6 @@ func On(ctx context.Context, db *sql.DB) (*sql.Tx, bool) {
 		return nil, false
 	}
 	return t.tx, true
-}
-
-// Conn returns the connection of the innermost transaction that ctx carries, if Do began it
-// with [OnConn]. Its Raw method reaches the driver. The connection is valid until the
-// transaction ends.
-func Conn(ctx context.Context) (*sql.Conn, bool) {
-	t := current(ctx)
-	if t == nil || t.conn == nil {
-		return nil, false
-	}
-	return t.conn, true
 }
 
 // AfterCommit registers hook to run once after the transaction that ctx carries has committed.
@@ -148,15 +134,4 @@ func AfterCommit(ctx context.Context, hook func()) bool {
 	}
 	t.hooks = append(t.hooks, hook)
 	return true
-}
-
-// Carries reports whether ctx carries exactly the transaction x. The outbox checks this before
-// it relies on [AfterCommit] for the wake-up of x.
-func Carries(ctx context.Context, x Execer) bool {
-	tx, ok := From(ctx)
-	if !ok {
-		return false
-	}
-	other, ok := x.(*sql.Tx)
-	return ok && other == tx
 }

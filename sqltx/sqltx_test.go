@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/millrace-go/millrace/internal/intx"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 	"github.com/millrace-go/millrace/sqltx"
@@ -60,19 +61,16 @@ func TestDoCommits(t *testing.T) {
 	db, reader := open(t)
 	ctx := within(t)
 	err := sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
-		got, ok := sqltx.From(ctx)
-		if !ok || got != tx || !sqltx.Carries(ctx, tx) {
+		got, ok := intx.From(ctx)
+		if !ok || got != tx {
 			t.Error("the context does not carry the transaction")
-		}
-		if sqltx.Carries(ctx, db) {
-			t.Error("Carries takes the database itself for the transaction")
 		}
 		return insert(ctx, got)
 	})
 	if err != nil || count(t, reader) != 1 {
 		t.Errorf("Do = %v with %d rows, want nil with 1", err, count(t, reader))
 	}
-	if _, ok := sqltx.From(ctx); ok {
+	if _, ok := intx.From(ctx); ok {
 		t.Error("the outer context carries a transaction")
 	}
 }
@@ -250,11 +248,11 @@ func TestTwoDatabases(t *testing.T) {
 	hooked := 0
 	err := sqltx.Do(within(t), a, func(ctx context.Context, txA *sql.Tx) error {
 		return sqltx.Do(ctx, b, func(ctx context.Context, txB *sql.Tx) error {
-			if got, _ := sqltx.From(ctx); got != txB {
-				t.Error("From is not the innermost transaction")
+			if got, _ := intx.From(ctx); got != txB {
+				t.Error("intx.From is not the innermost transaction")
 			}
 			err := sqltx.Do(ctx, a, func(ctx context.Context, again *sql.Tx) error {
-				if got, _ := sqltx.From(ctx); again != txA || got != txA {
+				if got, _ := intx.From(ctx); again != txA || got != txA {
 					t.Error("the innermost Do did not join the outer transaction on its database")
 				}
 				onA, _ := sqltx.On(ctx, a)
@@ -340,7 +338,7 @@ func TestWithOptions(t *testing.T) {
 			t.Errorf("isolation %s, read only %s; want serializable, on", level, readOnly)
 		}
 		return nil
-	}, sqltx.WithOptions(sql.TxOptions{Isolation: sql.LevelSerializable, ReadOnly: true}))
+	}, sqltx.Options{Isolation: sql.LevelSerializable, ReadOnly: true})
 	if err != nil {
 		t.Error(err)
 	}

@@ -58,7 +58,9 @@ func TestDecodeForeign(t *testing.T) {
 
 func TestTypeOf(t *testing.T) {
 	e := event.Event{ID: "1", Type: "SeatHeld", Source: "/seats", AggregateType: "seat", AggregateID: "A-1", Data: []byte(`{"type":"inner"}`)}
-	for name, codec := range map[string]event.Codec{
+	for name, codec := range map[string]interface {
+		Encode(event.Event) (*message.Message, error)
+	}{
 		"structured": event.Structured{}, "kafka": event.Binary{Binding: event.KafkaBinding},
 		"http": event.Binary{Binding: event.HTTPBinding}, "amqp": event.Binary{Binding: event.AMQPBinding},
 	} {

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
 	"github.com/millrace-go/millrace/event"
-	"github.com/millrace-go/millrace/idempotency"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 	"github.com/millrace-go/millrace/sqltx"
@@ -46,7 +46,7 @@ func TestKilledReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	var messages []*message.Message
-	var records []idempotency.Record
+	var records []driver.Record
 	var keys []string
 	for i := range n {
 		e, err := event.New("OrderPlaced", "/shop", i)
@@ -58,7 +58,7 @@ func TestKilledReplay(t *testing.T) {
 			t.Fatal(err)
 		}
 		key := group + ":" + e.ID
-		messages, records, keys = append(messages, m), append(records, idempotency.Record{Key: key}), append(keys, key)
+		messages, records, keys = append(messages, m), append(records, driver.Record{Key: key}), append(keys, key)
 	}
 	// The group has handled all messages.
 	if err := b.Publisher().Publish(topic, messages...); err != nil {

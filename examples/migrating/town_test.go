@@ -144,7 +144,7 @@ func (w *town) found(ctx context.Context) error {
 			return err
 		}
 	}
-	box, err := outbox.New(w.store, outbox.Config{Topic: orders, Codec: migrating.Wire{}})
+	box, err := outbox.New(w.store, outbox.Config{Topic: orders, Encode: migrating.Wire{}.Encode})
 	w.box = box
 	return err
 }

@@ -96,7 +96,7 @@ func TestRedisStreamsToKafka(t *testing.T) {
 	kafka := "kafka://" + servicetest.Kafka(t) + "/"
 	topic := "docs-" + rand.Text()
 	w, _ := handWritten(t, false)
-	box, err := outbox.New(w.store, outbox.Config{Topic: topic, Codec: migrating.Wire{}})
+	box, err := outbox.New(w.store, outbox.Config{Topic: topic, Encode: migrating.Wire{}.Encode})
 	must(t, err)
 	w.box = box
 	must(t, w.turns.Turn(ctx, w.db, migrating.New)) // the outbox is the new one throughout

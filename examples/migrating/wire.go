@@ -10,13 +10,11 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// Wire is an event.Codec that writes messages as the old outbox did, so that no
+// Wire writes messages as the old outbox did, so that no
 // consumer notices the move: here the payload is the data, and the metadata has the
 // event's type and key. If the consumers can be changed first, let them read both
 // forms by event.Decode and do without Wire.
 type Wire struct{}
-
-var _ event.Codec = Wire{}
 
 // Names of the metadata; keyName is where transports look for the key.
 const (
@@ -24,7 +22,7 @@ const (
 	keyName  = "partitionkey"
 )
 
-// Encode implements event.Codec.
+// Encode is for the Encode of outbox.Config.
 func (Wire) Encode(e event.Event) (*message.Message, error) {
 	if err := e.Validate(); err != nil {
 		return nil, fault.MarkPermanent(err)
@@ -35,7 +33,7 @@ func (Wire) Encode(e event.Event) (*message.Message, error) {
 	return m, nil
 }
 
-// Decode implements event.Codec.
+// Decode is for the Decode of idempotency.Config.
 func (Wire) Decode(m *message.Message) (event.Event, error) {
 	e, err := event.New(m.Metadata.Get(typeName), "shop", json.RawMessage(m.Payload))
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
@@ -32,8 +31,8 @@ func batchOf(s driver.Store) driver.BatchStore {
 	return b
 }
 
-func records(keys ...string) []idempotency.Record {
-	out := make([]idempotency.Record, len(keys))
+func records(keys ...string) []driver.Record {
+	out := make([]driver.Record, len(keys))
 	for i, key := range keys {
 		out[i] = record(key)
 	}

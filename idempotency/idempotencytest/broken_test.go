@@ -13,7 +13,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/idempotencytest"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
@@ -29,11 +28,11 @@ type handler = func(context.Context) error
 // backend is a correct store with at most one defect.
 type backend struct {
 	driver.SQLStore[*sql.Tx]
-	once  func(ctx context.Context, r idempotency.Record, fn handler) (bool, error)
+	once  func(ctx context.Context, r driver.Record, fn handler) (bool, error)
 	seen  func(ctx context.Context, key string) (bool, error)
 	prune func(ctx context.Context, before time.Time, limit int) (int, error)
-	batch func(ctx context.Context, rs []idempotency.Record, fn batchHandler) ([]int, error)
-	fresh func(ctx context.Context, rs []idempotency.Record) ([]int, error)
+	batch func(ctx context.Context, rs []driver.Record, fn batchHandler) ([]int, error)
+	fresh func(ctx context.Context, rs []driver.Record) ([]int, error)
 
 	forget func(ctx context.Context, keys []string) (int, error)
 }
@@ -47,21 +46,21 @@ func (b backend) Forget(ctx context.Context, keys []string) (int, error) {
 
 type batchHandler = func(context.Context, []int) error
 
-func (b backend) OnceBatch(ctx context.Context, rs []idempotency.Record, fn func(context.Context, []int) error) ([]int, error) {
+func (b backend) OnceBatch(ctx context.Context, rs []driver.Record, fn func(context.Context, []int) error) ([]int, error) {
 	if b.batch == nil {
 		return b.SQLStore.OnceBatch(ctx, rs, fn)
 	}
 	return b.batch(ctx, rs, fn)
 }
 
-func (b backend) Fresh(ctx context.Context, rs []idempotency.Record) ([]int, error) {
+func (b backend) Fresh(ctx context.Context, rs []driver.Record) ([]int, error) {
 	if b.fresh == nil {
 		return b.SQLStore.Fresh(ctx, rs)
 	}
 	return b.fresh(ctx, rs)
 }
 
-func (b backend) Once(ctx context.Context, r idempotency.Record, fn func(context.Context) error) (bool, error) {
+func (b backend) Once(ctx context.Context, r driver.Record, fn func(context.Context) error) (bool, error) {
 	if b.once == nil {
 		return b.SQLStore.Once(ctx, r, fn)
 	}
@@ -97,7 +96,7 @@ var defects = []defect{
 		"marks in a transaction before the handler's",
 		[]string{"error-leaves-no-key", "panic-leaves-no-key", "concurrent-takeover", "storm"},
 		func(s driver.SQLStore[*sql.Tx], db *sql.DB) backend {
-			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
+			return backend{once: func(ctx context.Context, r driver.Record, fn handler) (bool, error) {
 				if fresh, err := s.Once(ctx, r, nothing); err != nil || !fresh {
 					return false, err
 				}
@@ -110,7 +109,7 @@ var defects = []defect{
 		"swallows the handler's error and commits",
 		[]string{"error-leaves-no-key", "error-is-kept"},
 		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
-			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
+			return backend{once: func(ctx context.Context, r driver.Record, fn handler) (bool, error) {
 				return s.Once(ctx, r, func(ctx context.Context) error {
 					_ = fn(ctx)
 					return nil
@@ -122,7 +121,7 @@ var defects = []defect{
 		"commits and then reports the handler's error",
 		[]string{"error-leaves-no-key"},
 		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
-			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
+			return backend{once: func(ctx context.Context, r driver.Record, fn handler) (bool, error) {
 				var failed error
 				fresh, err := s.Once(ctx, r, func(ctx context.Context) error {
 					failed = fn(ctx)
@@ -136,7 +135,7 @@ var defects = []defect{
 		"marks after the handler",
 		[]string{"concurrent-one-effect"},
 		func(s driver.SQLStore[*sql.Tx], db *sql.DB) backend {
-			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
+			return backend{once: func(ctx context.Context, r driver.Record, fn handler) (bool, error) {
 				if seen, err := s.Seen(ctx, r.Key); err != nil || seen {
 					return false, err
 				}
@@ -153,7 +152,7 @@ var defects = []defect{
 		[]string{"concurrent-takeover"},
 		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
 			var running sync.Map
-			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
+			return backend{once: func(ctx context.Context, r driver.Record, fn handler) (bool, error) {
 				if _, busy := running.LoadOrStore(r.Key, true); busy {
 					return false, nil
 				}
@@ -166,7 +165,7 @@ var defects = []defect{
 		"gives the handler no transaction",
 		[]string{"transaction-in-context", "fresh-then-duplicate"},
 		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
-			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
+			return backend{once: func(ctx context.Context, r driver.Record, fn handler) (bool, error) {
 				return s.Once(ctx, r, func(context.Context) error { return fn(ctx) })
 			}}
 		},
@@ -175,7 +174,7 @@ var defects = []defect{
 		"begins its own transaction inside an outer one",
 		[]string{"outer-commit", "outer-rollback", "same-key-inside"},
 		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
-			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
+			return backend{once: func(ctx context.Context, r driver.Record, fn handler) (bool, error) {
 				ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond) // or it waits for its own outer transaction
 				defer cancel()
 				return s.Once(withoutValues{ctx}, r, fn)
@@ -186,7 +185,7 @@ var defects = []defect{
 		"recovers the handler's panic",
 		[]string{"panic-leaves-no-key"},
 		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
-			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
+			return backend{once: func(ctx context.Context, r driver.Record, fn handler) (bool, error) {
 				return s.Once(ctx, r, func(ctx context.Context) error {
 					defer func() { _ = recover() }()
 					return fn(ctx)
@@ -198,7 +197,7 @@ var defects = []defect{
 		"accepts an empty key",
 		[]string{"empty-key"},
 		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
-			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
+			return backend{once: func(ctx context.Context, r driver.Record, fn handler) (bool, error) {
 				if r.Key == "" {
 					r.Key = "group:"
 				}
@@ -227,7 +226,7 @@ var defects = []defect{
 		"does not heed its context",
 		[]string{"cancelled-context", "cancelled-in-handler"},
 		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
-			return backend{once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
+			return backend{once: func(ctx context.Context, r driver.Record, fn handler) (bool, error) {
 				return s.Once(context.WithoutCancel(ctx), r, fn)
 			}}
 		},
@@ -298,7 +297,7 @@ var defects = []defect{
 // rekeyed changes keys before they reach the store.
 func rekeyed(s driver.SQLStore[*sql.Tx], change func(string) string) backend {
 	return backend{
-		once: func(ctx context.Context, r idempotency.Record, fn handler) (bool, error) {
+		once: func(ctx context.Context, r driver.Record, fn handler) (bool, error) {
 			r.Key = change(r.Key)
 			return s.Once(ctx, r, fn)
 		},

@@ -20,14 +20,14 @@ import (
 // leases is a correct lease store with at most one defect.
 type leases struct {
 	driver.LeaseStore
-	claim    func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error)
+	claim    func(ctx context.Context, r driver.Record, ttl time.Duration) (idempotency.Claim, error)
 	extend   func(ctx context.Context, c idempotency.Claim, ttl time.Duration) error
 	complete func(ctx context.Context, c idempotency.Claim, result []byte) error
 	release  func(ctx context.Context, c idempotency.Claim) error
 	prune    func(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
-func (l leases) Claim(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+func (l leases) Claim(ctx context.Context, r driver.Record, ttl time.Duration) (idempotency.Claim, error) {
 	if l.claim == nil {
 		return l.LeaseStore.Claim(ctx, r, ttl)
 	}
@@ -74,8 +74,8 @@ type latest struct {
 	token map[string]int64
 }
 
-func (l *latest) of(s driver.LeaseStore) func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
-	return func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+func (l *latest) of(s driver.LeaseStore) func(ctx context.Context, r driver.Record, ttl time.Duration) (idempotency.Claim, error) {
+	return func(ctx context.Context, r driver.Record, ttl time.Duration) (idempotency.Claim, error) {
 		c, err := s.Claim(ctx, r, ttl)
 		if c.State == driver.Claimed {
 			l.mu.Lock()
@@ -97,7 +97,7 @@ func (l *latest) swap(c idempotency.Claim) idempotency.Claim {
 
 // answers changes the answers of Claim.
 func answers(s driver.SQLLeaseStore, change func(c *idempotency.Claim)) leases {
-	return leases{claim: func(ctx context.Context, r idempotency.Record, ttl time.Duration) (idempotency.Claim, error) {
+	return leases{claim: func(ctx context.Context, r driver.Record, ttl time.Duration) (idempotency.Claim, error) {
 		c, err := s.Claim(ctx, r, ttl)
 		change(&c)
 		return c, err
@@ -118,7 +118,7 @@ func leaseHarness(t *testing.T, with func(driver.SQLLeaseStore, idempotencytest.
 	}}
 	var sides []driver.LeaseStore
 	for _, pool := range []*sql.DB{db, second} {
-		s, err := sqlidempotency.NewLeases(pool, sqlidempotency.LeaseConfig{Dialect: sqltx.SQLite})
+		s, err := sqlidempotency.NewLeases(pool, sqlidempotency.Config{Dialect: sqltx.SQLite})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -62,7 +62,7 @@ func httpHerd(ctx context.Context, h LeaseHarness) error {
 		switch {
 		case w.Code == http.StatusConflict && w.Header().Get("Retry-After") != "":
 			running.Add(1)
-		case w.Code == http.StatusCreated && body == "payment 1" && w.Header().Get(idempotency.Replayed) != "":
+		case w.Code == http.StatusCreated && body == "payment 1" && w.Header().Get("Idempotency-Replayed") != "":
 			replayed.Add(1)
 		case w.Code == http.StatusCreated && body == "payment 1":
 			first.Add(1)

@@ -76,7 +76,7 @@ func LeaseSuite() conformance.Suite[LeaseHarness] {
 const minute = time.Minute
 
 // claim claims the key of a record and checks the answer.
-func claim(ctx context.Context, s driver.LeaseStore, r idempotency.Record, ttl time.Duration, want driver.ClaimState) (idempotency.Claim, error) {
+func claim(ctx context.Context, s driver.LeaseStore, r driver.Record, ttl time.Duration, want driver.ClaimState) (idempotency.Claim, error) {
 	c, err := s.Claim(ctx, r, ttl)
 	switch {
 	case err != nil || c.State != want:

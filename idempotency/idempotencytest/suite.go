@@ -12,9 +12,8 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/driver"
-	"github.com/millrace-go/millrace/sqltx"
+	"github.com/millrace-go/millrace/internal/intx"
 )
 
 // Harness is one empty store with the parts that the suite needs.
@@ -100,7 +99,7 @@ func newEffects(h Harness) *effects { return &effects{h: h, count: map[string]in
 // do has the effect and then returns result, as a handler would.
 func (e *effects) do(ctx context.Context, name string, result error) error {
 	if e.h.DB != nil {
-		tx, ok := sqltx.From(ctx)
+		tx, ok := intx.From(ctx)
 		if !ok {
 			return errors.New("the handler's context carries no transaction")
 		}
@@ -144,6 +143,6 @@ func (e *effects) expect(ctx context.Context, when, key, name string, seen bool,
 	return nil
 }
 
-func record(key string) idempotency.Record {
-	return idempotency.Record{Key: key, Group: "group", EventType: "Tested", AggregateID: "42", EventID: key}
+func record(key string) driver.Record {
+	return driver.Record{Key: key, Group: "group", EventType: "Tested", AggregateID: "42", EventID: key}
 }

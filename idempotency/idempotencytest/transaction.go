@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/millrace-go/millrace/conformance"
+	"github.com/millrace-go/millrace/internal/intx"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -26,7 +27,7 @@ func transactionInContext(ctx context.Context, h Harness) error {
 	e, key := newEffects(h), "group:1"
 	committed := false
 	_, err := h.Store.Once(ctx, record(key), func(ctx context.Context) error {
-		tx, ok := sqltx.From(ctx)
+		tx, ok := intx.From(ctx)
 		if !ok {
 			return errors.New("the handler's context carries no transaction")
 		}
@@ -69,7 +70,7 @@ func outerCommit(ctx context.Context, h Harness) error {
 			fresh     bool
 		}{{"group:1", "one", true}, {"group:2", "two", true}, {"group:1", "one", false}} {
 			fresh, err := h.Store.Once(ctx, record(step.key), func(ctx context.Context) error {
-				if tx, _ := sqltx.From(ctx); tx != outer {
+				if tx, _ := intx.From(ctx); tx != outer {
 					return errors.New("Once began a transaction of its own inside the outer one")
 				}
 				return e.do(ctx, step.name, nil)

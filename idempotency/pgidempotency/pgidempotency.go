@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
+	"github.com/millrace-go/millrace/internal/intx"
 	"github.com/millrace-go/millrace/migrations"
 	"github.com/millrace-go/millrace/sqltx"
 	"github.com/millrace-go/millrace/sqltx/pgxtx"
@@ -71,7 +72,7 @@ func (s *store) OnceBatch(ctx context.Context, records []driver.Record, fn func(
 // do begins the transaction that the inner store joins, so that it is a transaction of pgx,
 // too.
 func (s *store) do(ctx context.Context, fn func(ctx context.Context) error) error {
-	err := sqltx.Do(ctx, s.db, func(ctx context.Context, _ *sql.Tx) error { return fn(ctx) }, sqltx.OnConn())
+	err := sqltx.Do(intx.WantConn(ctx), s.db, func(ctx context.Context, _ *sql.Tx) error { return fn(ctx) })
 	if sqltx.IsConflict(err) {
 		return fault.MarkTransient(err)
 	}
@@ -79,4 +80,4 @@ func (s *store) do(ctx context.Context, fn func(ctx context.Context) error) erro
 }
 
 // Tx returns the transaction that ctx carries; see [driver.TxStore].
-func (s *store) Tx(ctx context.Context) (pgx.Tx, bool) { return pgxtx.From(ctx) }
+func (s *store) Tx(ctx context.Context) (pgx.Tx, bool) { return pgxtx.On(ctx, s.db) }

@@ -7,41 +7,31 @@ import (
 	"time"
 )
 
-// Config configures a store of [New].
+// Config configures a store of [New] or [NewLeases].
 type Config struct {
-	// Prefix of the Redis keys; "idempotency:" when empty. A Redis key is the prefix and an
-	// idempotency key of up to 255 bytes; the end of a longer key is replaced by its SHA-256.
+	// Prefix of the Redis keys; "idempotency:" when empty, and for leases "idempotency:lease:".
+	// Give a store and its leases two prefixes. A Redis key is the prefix and an idempotency key
+	// of up to 255 bytes; the end of a longer key is replaced by its SHA-256.
 	Prefix string
-	// TTL is how long a handled key is kept; 7 days when zero. A redelivery after that runs the
-	// handler again, or asks the store behind this one. Each key costs Redis about 100 bytes
+	// TTL is how long a handled key is kept, or a leased key after its last change; 7 days when
+	// zero. A redelivery after that runs the handler again, or asks the store behind this one.
+	// With leases it must exceed the longest lease, too. Each key costs Redis about 100 bytes
 	// until then.
 	TTL time.Duration
-	// Lease is how long a crash inside a handler of Once blocks its key; 30 s when
-	// zero. It is renewed each third of it while the handler runs.
+	// Lease is how long a crash inside a handler of Once blocks its key; 30 s when zero. It is
+	// renewed each third of it while the handler runs. A store of NewLeases has no such handlers:
+	// leave it zero.
 	Lease time.Duration
-}
-
-// LeaseConfig is the configuration of [NewLeases].
-type LeaseConfig struct {
-	// Prefix of the Redis keys; "idempotency:lease:" when empty.
-	Prefix string
-	// TTL is how long a key is kept after its last change; 7 days when zero. It must exceed the
-	// longest lease, and the redelivery horizon.
-	TTL time.Duration
-}
-
-func checkTTL(config string, ttl time.Duration) error {
-	if ttl != 0 && ttl < time.Second {
-		return fmt.Errorf("redisidempotency: %s.TTL is %v; use at least a second, or 0 for 7 days", config, ttl)
-	}
-	return nil
 }
 
 func (c Config) validate() error {
 	if c.Lease != 0 && c.Lease < 10*time.Millisecond {
 		return fmt.Errorf("redisidempotency: Config.Lease is %v; use at least 10 ms, or 0 for 30 s", c.Lease)
 	}
-	return checkTTL("Config", c.TTL)
+	if c.TTL != 0 && c.TTL < time.Second {
+		return fmt.Errorf("redisidempotency: Config.TTL is %v; use at least a second, or 0 for 7 days", c.TTL)
+	}
+	return nil
 }
 
 const (

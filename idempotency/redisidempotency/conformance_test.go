@@ -60,7 +60,7 @@ func newStore(t testing.TB, client redis.UniversalClient, cfg redisidempotency.C
 	return s
 }
 
-func newLeases(t testing.TB, client redis.UniversalClient, cfg redisidempotency.LeaseConfig) driver.LeaseStore {
+func newLeases(t testing.TB, client redis.UniversalClient, cfg redisidempotency.Config) driver.LeaseStore {
 	t.Helper()
 	s, err := redisidempotency.NewLeases(client, cfg)
 	if err != nil {
@@ -111,7 +111,7 @@ func TestNotApplicable(t *testing.T) {
 func TestLeaseConformance(t *testing.T) {
 	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
 		idempotencytest.RunLeases(t, func(t *testing.T) idempotencytest.LeaseHarness {
-			cfg := redisidempotency.LeaseConfig{Prefix: redistest.Prefix(t, client)}
+			cfg := redisidempotency.Config{Prefix: redistest.Prefix(t, client)}
 			return idempotencytest.LeaseHarness{
 				Store: newLeases(t, client, cfg), Peer: newLeases(t, client, cfg), Expires: true,
 				Backdate: backdate(client, cfg.Prefix),
@@ -137,7 +137,7 @@ func backdate(client redis.UniversalClient, prefix string) func(context.Context,
 func TestLeaseModel(t *testing.T) {
 	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
 		leasemodel.Check(t, func(t testing.TB) (driver.LeaseStore, leasemodel.Backdate) {
-			cfg := redisidempotency.LeaseConfig{Prefix: redistest.Prefix(t, client)}
+			cfg := redisidempotency.Config{Prefix: redistest.Prefix(t, client)}
 			return newLeases(t, client, cfg), backdate(client, cfg.Prefix)
 		})
 	})

@@ -49,7 +49,7 @@ func ExampleNewLeases() {
 	client := redis.NewUniversalClient(&redis.UniversalOptions{Addrs: []string{"127.0.0.1:6379"}})
 	defer client.Close()
 
-	store, err := redisidempotency.NewLeases(client, redisidempotency.LeaseConfig{})
+	store, err := redisidempotency.NewLeases(client, redisidempotency.Config{})
 	check(err)
 	ctx := context.Background()
 	c, err := store.Claim(ctx, driver.Record{Key: "mailer:e1"}, time.Minute)

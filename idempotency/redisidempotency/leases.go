@@ -15,18 +15,21 @@ import (
 // leases is a [driver.LeaseStore] in Redis, with Redis' own clock.
 type leases struct {
 	client  redis.UniversalClient
-	cfg     LeaseConfig
+	cfg     Config
 	scripts leaseScripts
 }
 
 var _ driver.LeaseStore = (*leases)(nil)
 
 // NewLeases creates a lease store on a client, which the caller closes.
-func NewLeases(client redis.UniversalClient, cfg LeaseConfig) (driver.LeaseStore, error) {
+func NewLeases(client redis.UniversalClient, cfg Config) (driver.LeaseStore, error) {
 	if client == nil {
 		return nil, errors.New("redisidempotency: the client is nil; make one with redis.NewUniversalClient")
 	}
-	if err := checkTTL("LeaseConfig", cfg.TTL); err != nil {
+	if cfg.Lease != 0 {
+		return nil, fmt.Errorf("redisidempotency: Config.Lease is %v for leases, whose length is idempotency.LeaseConfig.TTL; leave it zero", cfg.Lease)
+	}
+	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
 	if cfg.Prefix == "" {
@@ -43,7 +46,7 @@ func (s *leases) check(key string, ttl time.Duration) error {
 		return err
 	}
 	if ttl > s.cfg.TTL {
-		return fmt.Errorf("redisidempotency: a lease of %v is longer than LeaseConfig.TTL (%v), after which Redis forgets it; use a shorter lease", ttl, s.cfg.TTL)
+		return fmt.Errorf("redisidempotency: a lease of %v is longer than Config.TTL (%v), after which Redis forgets it; use a shorter lease", ttl, s.cfg.TTL)
 	}
 	return nil
 }

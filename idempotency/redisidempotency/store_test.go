@@ -51,14 +51,14 @@ func TestTTL(t *testing.T) {
 		if !slices.Equal(known, []bool{false, true, true, false}) || err != nil {
 			t.Errorf("Known = %v, %v", known, err)
 		}
-		l := newLeases(t, client, redisidempotency.LeaseConfig{Prefix: p + "l:", TTL: time.Hour})
+		l := newLeases(t, client, redisidempotency.Config{Prefix: p + "l:", TTL: time.Hour})
 		if _, err := l.Claim(t.Context(), record("k"), time.Minute); err != nil {
 			t.Fatal(err)
 		}
 		if got := ttl("l:k"); got <= 59*time.Minute || got > time.Hour {
 			t.Errorf("a lease is kept for %v, want an hour", got)
 		}
-		if _, err := l.Claim(t.Context(), record("k"), 2*time.Hour); err == nil || !strings.Contains(err.Error(), "LeaseConfig.TTL") {
+		if _, err := l.Claim(t.Context(), record("k"), 2*time.Hour); err == nil || !strings.Contains(err.Error(), "Config.TTL") {
 			t.Errorf("a lease beyond the TTL: %v", err)
 		}
 	})
@@ -137,7 +137,7 @@ func TestRedisDown(t *testing.T) {
 	server := redistest.StartServer(t)
 	client := open(t, server.URL())
 	s := newStore(t, client, redisidempotency.Config{Lease: 100 * time.Millisecond})
-	l := newLeases(t, client, redisidempotency.LeaseConfig{})
+	l := newLeases(t, client, redisidempotency.Config{})
 	_, db := servicetest.SQLite(t)
 	truth, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqltx.SQLite})
 	if err != nil {
@@ -246,7 +246,7 @@ func TestLayeredConformance(t *testing.T) {
 // them again.
 func TestScriptsAreLoadedAgain(t *testing.T) {
 	client := open(t, redistest.StartServer(t).URL())
-	l := newLeases(t, client, redisidempotency.LeaseConfig{})
+	l := newLeases(t, client, redisidempotency.Config{})
 	for _, key := range []string{"a", "b"} {
 		if err := client.ScriptFlush(t.Context()).Err(); err != nil {
 			t.Fatal(err)
@@ -267,11 +267,14 @@ func TestNewChecks(t *testing.T) {
 			t.Errorf("New(%+v) = %v, want an error about %s", cfg, err, want)
 		}
 	}
-	if _, err := redisidempotency.NewLeases(client, redisidempotency.LeaseConfig{TTL: -1}); err == nil || !strings.Contains(err.Error(), "LeaseConfig.TTL") {
+	if _, err := redisidempotency.NewLeases(client, redisidempotency.Config{TTL: -1}); err == nil || !strings.Contains(err.Error(), "Config.TTL") {
 		t.Errorf("NewLeases = %v", err)
 	}
+	if _, err := redisidempotency.NewLeases(client, redisidempotency.Config{Lease: time.Minute}); err == nil || !strings.Contains(err.Error(), "Config.Lease") {
+		t.Errorf("NewLeases with a Lease = %v", err)
+	}
 	_, err := redisidempotency.New(nil, redisidempotency.Config{})
-	_, err2 := redisidempotency.NewLeases(nil, redisidempotency.LeaseConfig{})
+	_, err2 := redisidempotency.NewLeases(nil, redisidempotency.Config{})
 	if err == nil || err2 == nil {
 		t.Error("a nil client was taken")
 	}

@@ -68,7 +68,7 @@ type batch struct {
 
 // ident joins the columns of a row's key.
 func (s *store) ident(row []string) string {
-	if s.cfg.Layout == EventHandled {
+	if !s.cfg.ProcessedEvents {
 		return row[0]
 	}
 	return row[0] + "\x00" + row[1]
@@ -148,7 +148,7 @@ func (s *store) collect(ctx context.Context, tx *sql.Tx, b batch, fresh []int, q
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	row := make([]string, 2)
 	into := []any{&row[0]}
-	if s.cfg.Layout == ProcessedEvents {
+	if s.cfg.ProcessedEvents {
 		into = append(into, &row[1])
 	}
 	for rows.Next() {

@@ -16,22 +16,22 @@ const (
 	mysql    = dialect(sqltx.MySQL)
 )
 
-// Layout is the layout of the table.
-type Layout string
-
-// The layouts; the package comment lists their columns.
+// The layouts of the table, and their names without a Config.Table.
 const (
-	EventHandled    Layout = "event_handled"
-	ProcessedEvents Layout = "processed_events"
+	eventHandled    = "event_handled"
+	processedEvents = "processed_events"
 )
 
-// Config configures a store of [New].
+// Config configures a store of [New] or [NewLeases].
 type Config struct {
 	// Dialect of the database; required, since a *sql.DB does not reveal it.
 	Dialect sqltx.Dialect
-	// Layout of the table; EventHandled when empty.
-	Layout Layout
-	// Table is the table's name; the layout's name when empty. Lower-case letters, digits and
+	// ProcessedEvents gives the table the layout processed_events, which other services read by
+	// event id, in the place of event_handled; the package comment has the columns of both. Leases
+	// have one layout.
+	ProcessedEvents bool
+	// Table is the table's name; when empty, event_handled or processed_events, and for leases
+	// idempotency_leases. A store and its leases are two tables. Lower-case letters, digits and
 	// _, at most 28, without a schema: set the search path on the connection instead. Each name
 	// has its own version table.
 	Table string
@@ -41,36 +41,37 @@ type Config struct {
 // stay below PostgreSQL's 63 bytes.
 var tableName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,27}$`)
 
-func (d dialect) validate(config string) error {
+func (d dialect) validate() error {
 	if d != postgres && d != sqlite && d != mysql {
-		return fmt.Errorf("sqlidempotency: %s.Dialect is %q; use sqltx.Postgres, sqltx.MySQL or sqltx.SQLite", config, string(d))
+		return fmt.Errorf("sqlidempotency: Config.Dialect is %q; use sqltx.Postgres, sqltx.MySQL or sqltx.SQLite", string(d))
 	}
 	return nil
 }
 
 func (c Config) validate() error {
-	if err := dialect(c.Dialect).validate("Config"); err != nil {
+	if err := dialect(c.Dialect).validate(); err != nil {
 		return err
 	}
-	if c.Layout != EventHandled && c.Layout != ProcessedEvents {
-		return fmt.Errorf("sqlidempotency: Config.Layout is %q; use sqlidempotency.EventHandled or sqlidempotency.ProcessedEvents", string(c.Layout))
-	}
-	return checkTable("Config", c.Table)
+	return checkTable(c.Table)
 }
 
-func checkTable(config, name string) error {
+func checkTable(name string) error {
 	if !tableName.MatchString(name) {
-		return fmt.Errorf("sqlidempotency: %s.Table is %q; use lower-case letters, digits and _, at most 28", config, name)
+		return fmt.Errorf("sqlidempotency: Config.Table is %q; use lower-case letters, digits and _, at most 28", name)
 	}
 	return nil
 }
 
 func (c Config) withDefaults() Config {
-	if c.Layout == "" {
-		c.Layout = EventHandled
-	}
 	if c.Table == "" {
-		c.Table = string(c.Layout)
+		c.Table = c.layout()
 	}
 	return c
+}
+
+func (c Config) layout() string {
+	if c.ProcessedEvents {
+		return processedEvents
+	}
+	return eventHandled
 }

@@ -165,13 +165,13 @@ func TestConflictAtCommitIsHandledAgain(t *testing.T) {
 	runs := 0
 	fresh, err := s.Once(t.Context(), record("stats:1"), func(ctx context.Context) error {
 		runs++
-		tx, _ := sqltx.From(ctx)
+		tx, _ := sqltx.On(ctx, db)
 		_, err := readCounter(ctx, tx, 2)
 		if err := errors.Join(err, writeCounter(ctx, tx, 1, 1)); err != nil || runs > 1 {
 			return err
 		}
 		_, err = s.Once(t.Context(), record("stats:2"), func(ctx context.Context) error { // another transaction
-			tx, _ := sqltx.From(ctx)
+			tx, _ := sqltx.On(ctx, db)
 			_, err := readCounter(ctx, tx, 1)
 			return errors.Join(err, writeCounter(ctx, tx, 2, 1))
 		})
@@ -201,7 +201,7 @@ func TestHandlerIsRunAgain(t *testing.T) {
 		runs, hooks, failures := 0, 0, 2
 		handler := func(ctx context.Context) error {
 			runs++
-			tx, _ := sqltx.From(ctx)
+			tx, _ := sqltx.On(ctx, db)
 			sqltx.AfterCommit(ctx, func() { hooks++ })
 			for id := 1; id <= 2; id++ {
 				if err := addCounter(ctx, tx, id); err != nil {
@@ -231,9 +231,9 @@ func TestHandlerIsRunAgain(t *testing.T) {
 
 		runs, failures = 0, 1000
 		_, err = s.Once(t.Context(), record("stats:4"), handler)
-		if !errors.Is(err, conflict) || fault.Of(err) != fault.Transient || runs != sqltx.DefaultAttempts || hooks != 2 ||
+		if !errors.Is(err, conflict) || fault.Of(err) != fault.Transient || runs != 20 || hooks != 2 ||
 			!strings.HasPrefix(err.Error(), "sqltx: the database rolled back each of 20 attempts: count: ") {
-			t.Errorf("Once: %v after %d runs, want the handler's conflict after %d", err, runs, sqltx.DefaultAttempts)
+			t.Errorf("Once: %v after %d runs, want the handler's conflict after %d", err, runs, 20)
 		}
 		if seen, err := s.Seen(t.Context(), "stats:4"); seen || err != nil {
 			t.Errorf("key recorded %v, %v", seen, err)

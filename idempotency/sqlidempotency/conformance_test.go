@@ -75,12 +75,18 @@ func migrated(t testing.TB, db *sql.DB, cfg sqlidempotency.Config) driver.SQLSto
 // eachConfig runs a test on every database and for both layouts.
 func eachConfig(t *testing.T, run func(t *testing.T, on database, cfg sqlidempotency.Config)) {
 	eachDatabase(t, func(t *testing.T, on database) {
-		for _, layout := range []sqlidempotency.Layout{sqlidempotency.EventHandled, sqlidempotency.ProcessedEvents} {
-			t.Run(string(layout), func(t *testing.T) {
-				run(t, on, sqlidempotency.Config{Dialect: on.Dialect, Layout: layout})
-			})
+		for _, processed := range []bool{false, true} {
+			cfg := sqlidempotency.Config{Dialect: on.Dialect, ProcessedEvents: processed}
+			t.Run(layoutOf(cfg), func(t *testing.T) { run(t, on, cfg) })
 		}
 	})
+}
+
+func layoutOf(cfg sqlidempotency.Config) string {
+	if cfg.ProcessedEvents {
+		return "processed_events"
+	}
+	return "event_handled"
 }
 
 func eachDatabase(t *testing.T, run func(t *testing.T, on database)) {
@@ -103,7 +109,7 @@ func TestConformance(t *testing.T) {
 
 func backdate(db *sql.DB, cfg sqlidempotency.Config) func(context.Context, string, time.Duration) error {
 	column, where := "handled_at", "idempotency_key = $1"
-	if cfg.Layout == sqlidempotency.ProcessedEvents {
+	if cfg.ProcessedEvents {
 		column, where = "processed_at", "consumer_service || ':' || event_id = $1"
 	}
 	shifted := fmt.Sprintf("%s - $2 * interval '1 second'", column)
@@ -112,7 +118,7 @@ func backdate(db *sql.DB, cfg sqlidempotency.Config) func(context.Context, strin
 		shifted = fmt.Sprintf("strftime('%%Y-%%m-%%dT%%H:%%M:%%fZ', %s, '-' || $2 || ' seconds')", column)
 	case sqltx.MySQL:
 		shifted = column + " - INTERVAL ? SECOND"
-		if where = "idempotency_key = ?"; cfg.Layout == sqlidempotency.ProcessedEvents {
+		if where = "idempotency_key = ?"; cfg.ProcessedEvents {
 			where = "CONCAT(consumer_service, ':', event_id) = ?"
 		}
 	}
@@ -121,7 +127,7 @@ func backdate(db *sql.DB, cfg sqlidempotency.Config) func(context.Context, strin
 		if cfg.Dialect == sqltx.MySQL {
 			slices.Reverse(args) // its parameters have no numbers
 		}
-		res, err := db.ExecContext(ctx, fmt.Sprintf("UPDATE %s SET %s = %s WHERE %s", cfg.Layout, column, shifted, where), args...)
+		res, err := db.ExecContext(ctx, fmt.Sprintf("UPDATE %s SET %s = %s WHERE %s", layoutOf(cfg), column, shifted, where), args...)
 		if err != nil {
 			return err
 		}

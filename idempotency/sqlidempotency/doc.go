@@ -26,9 +26,9 @@
 //
 // # Tables
 //
-// [EventHandled] is the table event_handled with the primary key idempotency_key, and
-// consumer_group, event_type, aggregate_id, handled_at. [ProcessedEvents] is the table
-// processed_events with the composite primary key (event_id, consumer_service), and
+// The table event_handled has the primary key idempotency_key, and
+// consumer_group, event_type, aggregate_id, handled_at. With Config.ProcessedEvents, the table
+// processed_events has the composite primary key (event_id, consumer_service), and
 // aggregate_id, event_type, processed_at; there a key {group}:{rest} is stored as
 // consumer_service = group and event_id = rest, so other services can read and write it by
 // event id. On MySQL both have one more column, batch, which other services leave NULL; keys

@@ -30,7 +30,7 @@ func ExampleNew() {
 	check(store.Migrate(ctx))
 	for range 2 {
 		fresh, err := store.Once(ctx, driver.Record{Key: "stats:e1"}, func(ctx context.Context) error {
-			_, ok := sqltx.From(ctx)
+			_, ok := sqltx.On(ctx, db)
 			fmt.Println("in a transaction:", ok)
 			return nil
 		})
@@ -50,7 +50,7 @@ func ExampleNewLeases() {
 	check(err)
 	defer db.Close()
 
-	store, err := sqlidempotency.NewLeases(db, sqlidempotency.LeaseConfig{Dialect: sqltx.SQLite})
+	store, err := sqlidempotency.NewLeases(db, sqlidempotency.Config{Dialect: sqltx.SQLite})
 	check(err)
 	ctx := context.Background()
 	check(store.Migrate(ctx))
@@ -72,7 +72,7 @@ func ExampleNew_print() {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "app.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)")
 	check(err)
 	defer db.Close()
-	store, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqltx.SQLite, Layout: sqlidempotency.ProcessedEvents})
+	store, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqltx.SQLite, ProcessedEvents: true})
 	check(err)
 	var script strings.Builder
 	check(store.PrintMigrations(&script))

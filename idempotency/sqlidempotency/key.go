@@ -19,14 +19,14 @@ func (c Config) id(key string) ([]string, error) {
 	if key == "" {
 		return nil, driver.ErrEmptyKey
 	}
-	if c.Layout == EventHandled {
+	if !c.ProcessedEvents {
 		return []string{stored(key)}, nil
 	}
 	group, rest, ok := strings.Cut(key, ":")
 	if !ok || group == "" || rest == "" {
 		return nil, fault.MarkPermanent(fmt.Errorf(
-			"sqlidempotency: the key %q is not {group}:{rest}, which the layout %s needs; use the layout %s for other keys",
-			key, ProcessedEvents, EventHandled))
+			"sqlidempotency: the key %q is not {group}:{rest}, which Config.ProcessedEvents needs; leave ProcessedEvents false for other keys",
+			key))
 	}
 	return []string{stored(rest), stored(group)}, nil
 }
@@ -37,7 +37,7 @@ func (c Config) row(r driver.Record) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Layout == EventHandled {
+	if !c.ProcessedEvents {
 		id = append(id, dialect(c.Dialect).info(r.Group))
 	}
 	return append(id, dialect(c.Dialect).info(r.EventType), dialect(c.Dialect).info(r.AggregateID)), nil

@@ -21,16 +21,6 @@ const leasesTable = "idempotency_leases"
 // attempts bounds how often a claim is retried after a concurrent one.
 const attempts = 20
 
-// LeaseConfig is the configuration of [NewLeases].
-type LeaseConfig struct {
-	// Dialect of the database; required, since a *sql.DB does not reveal it.
-	Dialect sqltx.Dialect
-	// Table is the table's name; idempotency_leases when empty. Lower-case
-	// letters, digits and _, at most 28, without a schema. Each name has its own
-	// version table.
-	Table string
-}
-
 type leases struct {
 	db      *sql.DB
 	sql     files
@@ -41,17 +31,17 @@ type leases struct {
 // NewLeases creates a lease store on db, which the caller closes. It does not connect to the
 // database; Migrate creates the table. Complete and Release join a transaction on the same
 // database that their context carries.
-func NewLeases(db *sql.DB, cfg LeaseConfig) (driver.SQLLeaseStore, error) {
+func NewLeases(db *sql.DB, cfg Config) (driver.SQLLeaseStore, error) {
 	if db == nil {
 		return nil, errors.New("sqlidempotency: db is nil; open a database")
 	}
 	if cfg.Table == "" {
 		cfg.Table = leasesTable
 	}
-	if err := dialect(cfg.Dialect).validate("LeaseConfig"); err != nil {
-		return nil, err
+	if cfg.ProcessedEvents {
+		return nil, errors.New("sqlidempotency: Config.ProcessedEvents is set for leases, which have one layout; leave it false")
 	}
-	if err := checkTable("LeaseConfig", cfg.Table); err != nil {
+	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
 	table := files{dialect(cfg.Dialect), leasesTable, cfg.Table}

@@ -21,7 +21,7 @@ import (
 
 func newLeases(t testing.TB, db *sql.DB, dialect sqltx.Dialect) driver.SQLLeaseStore {
 	t.Helper()
-	s, err := sqlidempotency.NewLeases(db, sqlidempotency.LeaseConfig{Dialect: dialect})
+	s, err := sqlidempotency.NewLeases(db, sqlidempotency.Config{Dialect: dialect})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,12 +78,13 @@ func TestNewLeasesChecks(t *testing.T) {
 	_, db := servicetest.SQLite(t)
 	for _, tc := range []struct {
 		db   *sql.DB
-		cfg  sqlidempotency.LeaseConfig
+		cfg  sqlidempotency.Config
 		want string
 	}{
-		{nil, sqlidempotency.LeaseConfig{Dialect: sqltx.SQLite}, "db is nil"},
-		{db, sqlidempotency.LeaseConfig{}, "LeaseConfig.Dialect"},
-		{db, sqlidempotency.LeaseConfig{Dialect: sqltx.SQLite, Table: "a b"}, "LeaseConfig.Table"},
+		{nil, sqlidempotency.Config{Dialect: sqltx.SQLite}, "db is nil"},
+		{db, sqlidempotency.Config{}, "Config.Dialect"},
+		{db, sqlidempotency.Config{Dialect: sqltx.SQLite, Table: "a b"}, "Config.Table"},
+		{db, sqlidempotency.Config{Dialect: sqltx.SQLite, ProcessedEvents: true}, "Config.ProcessedEvents"},
 	} {
 		if _, err := sqlidempotency.NewLeases(tc.db, tc.cfg); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("NewLeases(%+v) = %v, want an error about %s", tc.cfg, err, tc.want)
@@ -96,7 +97,7 @@ func TestLeaseMigrations(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, on database) {
 		db, _ := pools(t, on)
 		migrated(t, db, sqlidempotency.Config{Dialect: on.Dialect})
-		s, err := sqlidempotency.NewLeases(db, sqlidempotency.LeaseConfig{Dialect: on.Dialect})
+		s, err := sqlidempotency.NewLeases(db, sqlidempotency.Config{Dialect: on.Dialect})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +113,7 @@ func TestLeaseMigrations(t *testing.T) {
 		if err := s.Migrate(t.Context()); err != nil {
 			t.Fatalf("Migrate after the printed script: %v", err)
 		}
-		other, err := sqlidempotency.NewLeases(db, sqlidempotency.LeaseConfig{Dialect: on.Dialect, Table: "other_leases"})
+		other, err := sqlidempotency.NewLeases(db, sqlidempotency.Config{Dialect: on.Dialect, Table: "other_leases"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +140,7 @@ func TestLeaseErrorsKeepTheirClass(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	s, err := sqlidempotency.NewLeases(db, sqlidempotency.LeaseConfig{Dialect: sqltx.Postgres})
+	s, err := sqlidempotency.NewLeases(db, sqlidempotency.Config{Dialect: sqltx.Postgres})
 	if err != nil {
 		t.Fatal(err)
 	}

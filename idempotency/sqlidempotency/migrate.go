@@ -47,7 +47,7 @@ func (f files) migrations() (migrate.Set, error) {
 		return migrate.Set{}, err
 	}
 	pkg := "idempotency"
-	if f.table != string(EventHandled) {
+	if f.table != eventHandled {
 		pkg += "_" + f.table
 	}
 	return migrate.Set{Package: pkg, Dialect: f.dialect.migrations(), FS: rendered}, nil
@@ -71,7 +71,7 @@ func up(ctx context.Context, set migrate.Set, db *sql.DB) error {
 	return nil
 }
 
-func (c Config) files() files { return files{dialect(c.Dialect), string(c.Layout), c.Table} }
+func (c Config) files() files { return files{dialect(c.Dialect), c.layout(), c.Table} }
 
 // Migrate creates or updates the table. Several processes may do so at once. The version is
 // kept in millrace_idempotency_version, for tables of another name in

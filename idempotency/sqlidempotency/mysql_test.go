@@ -209,7 +209,7 @@ func testIgnoredDeadlockIsNoSuccess(t *testing.T, server servicetest.MySQLServer
 	s := migrated(t, db, onMySQL)
 	accounts(t, db)
 	ignore := func(ctx context.Context) error {
-		tx, _ := sqltx.From(ctx)
+		tx, _ := sqltx.On(ctx, db)
 		if err := deadlockIn(t, ctx, db, tx); !mysqldb.IsDeadlock(err) {
 			t.Errorf("the statement: %v, want a deadlock", err)
 		}
@@ -229,7 +229,7 @@ func testIgnoredDeadlockIsNoSuccess(t *testing.T, server servicetest.MySQLServer
 	}
 	// A handler that returns the error gets it back unchanged.
 	_, err = s.Once(t.Context(), record("stats:1"), func(ctx context.Context) error {
-		tx, _ := sqltx.From(ctx)
+		tx, _ := sqltx.On(ctx, db)
 		return deadlockIn(t, ctx, db, tx)
 	})
 	if !mysqldb.IsDeadlock(err) || strings.HasPrefix(err.Error(), "sqlidempotency") {
@@ -248,7 +248,7 @@ func TestDeadlockInOuterTransaction(t *testing.T) {
 			}
 		})
 		t.Run("again", func(t *testing.T) {
-			if victims := rivals(t, server, sqltx.DefaultAttempts); victims != 0 {
+			if victims := rivals(t, server, 20); victims != 0 {
 				t.Errorf("%d rivals ended with a deadlock, want none", victims)
 			}
 		})
@@ -274,7 +274,7 @@ func rivals(t *testing.T, server servicetest.MySQLServer, attempts int) int32 {
 						ok, err = s.Once(ctx, record("stats:1"), nothing)
 					}
 					return err
-				}, sqltx.Attempts(attempts))
+				}, sqltx.Options{Attempts: attempts})
 				switch {
 				case err == nil && ok:
 					fresh.Add(1)

@@ -74,7 +74,7 @@ func leased(t *testing.T, ctx context.Context, db *sql.DB, store driver.SQLLease
 		t.Fatal(err)
 	}
 	waits := db.Stats().WaitCount
-	result, fresh, err := leases.Once(ctx, record("stats:1"), func(ctx context.Context, c driver.Claim) ([]byte, error) {
+	result, fresh, err := leases.Once(ctx, "stats:1", "", func(ctx context.Context, c driver.Claim) ([]byte, error) {
 		return []byte("done"), sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
 			for db.Stats().WaitCount == waits { // the first renewal is after a third of the TTL
 				select {

@@ -34,7 +34,6 @@ func TestNewChecks(t *testing.T) {
 		{nil, sqlidempotency.Config{Dialect: sqltx.SQLite}, "db is nil"},
 		{db, sqlidempotency.Config{}, "Config.Dialect"},
 		{db, sqlidempotency.Config{Dialect: "oracle"}, "Config.Dialect"},
-		{db, sqlidempotency.Config{Dialect: sqltx.SQLite, Layout: "wide"}, "Config.Layout"},
 		{db, sqlidempotency.Config{Dialect: sqltx.SQLite, Table: "t; DROP TABLE users"}, "Config.Table"},
 		{db, sqlidempotency.Config{Dialect: sqltx.SQLite, Table: "Upper"}, "Config.Table"},
 		{db, sqlidempotency.Config{Dialect: sqltx.SQLite, Table: strings.Repeat("x", 29)}, "Config.Table"},
@@ -55,7 +54,7 @@ func TestColumns(t *testing.T) {
 		}
 		query := `SELECT idempotency_key, consumer_group, event_type, aggregate_id, handled_at FROM event_handled`
 		want := []string{"stats:e-1", "stats", "Sold", "a-1"}
-		if cfg.Layout == sqlidempotency.ProcessedEvents {
+		if cfg.ProcessedEvents {
 			query = `SELECT event_id, consumer_service, event_type, aggregate_id, processed_at FROM processed_events`
 			want[0] = "e-1"
 		}
@@ -93,7 +92,7 @@ func TestMigrations(t *testing.T) {
 			t.Fatalf("Migrate after the printed script: %v", err)
 		}
 		// A second table in the same database is independent.
-		cfg.Table = "other_" + string(cfg.Layout)
+		cfg.Table = "other_" + layoutOf(cfg)
 		other := migrated(t, db, cfg)
 		for name, s := range map[string]driver.SQLStore[*sql.Tx]{"printed": printed, "other": other} {
 			if fresh, err := s.Once(t.Context(), record("stats:e-1"), nothing); !fresh || err != nil {
@@ -115,7 +114,7 @@ func TestMigrations(t *testing.T) {
 
 func TestProcessedEventsNeedsAGroup(t *testing.T) {
 	_, db := servicetest.SQLite(t)
-	s := migrated(t, db, sqlidempotency.Config{Dialect: sqltx.SQLite, Layout: sqlidempotency.ProcessedEvents})
+	s := migrated(t, db, sqlidempotency.Config{Dialect: sqltx.SQLite, ProcessedEvents: true})
 	for _, key := range []string{"plain", ":e-1", "stats:"} {
 		_, err := s.Once(t.Context(), record(key), func(context.Context) error {
 			t.Errorf("the handler ran with key %q", key)
@@ -139,7 +138,7 @@ func TestBrokenTextIsStored(t *testing.T) {
 		r.EventType, r.AggregateID = "So\x00ld", "a\xff-1"
 		fresh, err := migrated(t, db, cfg).Once(t.Context(), r, nothing)
 		var typ, aggregate string
-		err2 := db.QueryRow(`SELECT event_type, aggregate_id FROM `+string(cfg.Layout)).Scan(&typ, &aggregate)
+		err2 := db.QueryRow(`SELECT event_type, aggregate_id FROM `+layoutOf(cfg)).Scan(&typ, &aggregate)
 		if !fresh || err != nil || err2 != nil || typ != "Sold" || aggregate != "a-1" {
 			t.Errorf("%v, %v; stored %q, %q, %v", fresh, err, typ, aggregate, err2)
 		}
@@ -152,7 +151,7 @@ func TestSwallowedErrorLeavesNoKey(t *testing.T) {
 	db := servicetest.Postgres(t)
 	s := migrated(t, db, sqlidempotency.Config{Dialect: sqltx.Postgres})
 	fresh, err := s.Once(t.Context(), record("stats:e-1"), func(ctx context.Context) error {
-		tx, _ := sqltx.From(ctx)
+		tx, _ := sqltx.On(ctx, db)
 		_, _ = tx.ExecContext(ctx, `INSERT INTO no_such_table VALUES (1)`)
 		return nil
 	})
@@ -182,7 +181,7 @@ func TestSerializableOuter(t *testing.T) {
 			}
 			fresh, err = second.Once(ctx, record(event), nothing)
 			return err
-		}, sqltx.WithOptions(sql.TxOptions{Isolation: sql.LevelRepeatableRead}), sqltx.Attempts(attempts))
+		}, sqltx.Options{Isolation: sql.LevelRepeatableRead, Attempts: attempts})
 		return fresh, err
 	}
 	meanwhile := func() error {

@@ -13,8 +13,8 @@ func leaves() map[string][]string {
 		// shared by transports
 		"bus/driver/kit": {"internal/backoff", "internal/jsonmap", "internal/lazy", "internal/log", "internal/parallel", "internal/rawurl", "internal/tlshint"},
 
-		"fault": nil, "migrations": nil, "sqltx": nil, "event": {"fault"}, "eventlog": {"event", "internal/otelevent"},
-		"sqltx/pgxtx": {"sqltx", "internal/pgdb"},
+		"fault": nil, "migrations": nil, "sqltx": {"internal/intx"}, "event": {"fault"}, "eventlog": {"event", "internal/otelevent"},
+		"sqltx/pgxtx": {"sqltx", "internal/intx", "internal/pgdb"},
 		"bus/driver":  nil, // imported by transports
 	}
 }
@@ -60,7 +60,7 @@ func frontDoor() map[string][]string {
 	return map[string][]string{
 		module:         {"bus", "driver", "idempotency", "outbox"},
 		"driver":       {"bus", "idempotency/driver", "idempotency/sqlidempotency", "outbox/driver"},
-		"millracetest": {module, "bus", "driver", "idempotency", "idempotency/driver", "outbox/driver"},
+		"millracetest": {module, "bus", "driver", "idempotency/driver", "outbox/driver"},
 		"sqlite":       {module, "driver", "bus", "bus/sqlitebus", "outbox/driver", "outbox/sqliteoutbox"},
 		"postgres": {
 			module, "driver", "bus", "bus/pgbus", "idempotency/pgidempotency", "idempotency/sqlidempotency", "outbox/driver", "outbox/pgoutbox", "sqltx/pgxtx",

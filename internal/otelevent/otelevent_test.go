@@ -28,7 +28,9 @@ func made(t *testing.T, traceparent string) event.Event {
 
 func TestFromMessage(t *testing.T) {
 	want := otelmsg.Parse(parent, "vendor=1")
-	for name, codec := range map[string]event.Codec{
+	for name, codec := range map[string]interface {
+		Encode(event.Event) (*message.Message, error)
+	}{
 		"structured": event.Structured{},
 		"kafka":      event.Binary{Binding: event.KafkaBinding},
 		"http":       event.Binary{Binding: event.HTTPBinding},

@@ -76,7 +76,7 @@ func Tx(tx pgx.Tx) sqltx.Execer {
 
 type execer struct{ tx pgx.Tx }
 
-// InTransaction makes execer a sqltx.Transaction: a pgx.Tx is always one. A transaction that has
+// InTransaction tells sqltx.CheckTx that execer is a transaction: a pgx.Tx is always one. A transaction that has
 // ended refuses its statements.
 func (execer) InTransaction() bool { return true }
 

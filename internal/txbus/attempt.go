@@ -40,7 +40,7 @@ func (d *Driver) attempt(dl *delivery, msg *message.Message, next message.Handle
 	if err != nil {
 		return nil, d.lose(dl, msg, err)
 	}
-	ctx, adoption := sqltx.Adopt(outer, pool, dl.tx)
+	ctx, end, committed := sqltx.Adopt(outer, pool, dl.tx)
 	msg.SetContext(ctx)
 	returned := false
 	defer func() {
@@ -49,21 +49,21 @@ func (d *Driver) attempt(dl *delivery, msg *message.Message, next message.Handle
 			return
 		}
 		// A panic: the transaction is rolled back to the savepoint, or lost.
-		adoption.End() //nolint:errcheck // the panic says more
+		end() //nolint:errcheck // the panic says more
 		if _, failed := dl.tx.ExecContext(context.WithoutCancel(outer), undo); failed != nil {
 			dl.lose()
 		}
 	}()
 	produced, err = next(msg)
 	returned = true
-	if doomed := adoption.End(); err == nil {
+	if doomed := end(); err == nil {
 		err = doomed
 	}
 	msg.SetContext(outer)
 	if err == nil {
 		_, failed := dl.tx.ExecContext(outer, release)
 		if failed == nil {
-			dl.keep(adoption)
+			dl.keep(committed)
 			return produced, nil
 		}
 		err = fmt.Errorf("the handler's transaction cannot be committed: %w", failed)

@@ -7,8 +7,6 @@ import (
 
 	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
 	"github.com/ThreeDotsLabs/watermill/message"
-
-	"github.com/millrace-go/millrace/sqltx"
 )
 
 // delivery is a message that is out, and its transaction.
@@ -17,9 +15,9 @@ type delivery struct {
 	tx     *sql.Tx
 	cancel context.CancelFunc // of the message's context
 
-	mu       sync.Mutex
-	gone     bool            // the transaction has ended
-	adoption *sqltx.Adoption // of the handler's successful run
+	mu    sync.Mutex
+	gone  bool   // the transaction has ended
+	hooks func() // of the handler's successful run
 }
 
 type deliveryKey struct{}
@@ -58,18 +56,18 @@ func (d *delivery) lost() bool {
 	return d.gone
 }
 
-// keep stores the adoption whose hooks run after the commit.
-func (d *delivery) keep(a *sqltx.Adoption) {
+// keep stores the hooks that run after the commit.
+func (d *delivery) keep(hooks func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.adoption = a
+	d.hooks = hooks
 }
 
 func (d *delivery) committed() {
 	d.mu.Lock()
-	a := d.adoption
+	hooks := d.hooks
 	d.mu.Unlock()
-	if a != nil {
-		a.Committed()
+	if hooks != nil {
+		hooks()
 	}
 }

@@ -32,7 +32,7 @@ func open(t *testing.T, db *sql.DB, kind string) store {
 	var s store
 	var err error
 	if kind == "status" {
-		s, err = pgoutbox.NewStatus(db, pgoutbox.Config{Shards: 2})
+		s, err = pgoutbox.New(db, pgoutbox.Config{Status: true, Shards: 2})
 	} else {
 		s, err = pgoutbox.New(db, pgoutbox.Config{Shards: 2})
 	}

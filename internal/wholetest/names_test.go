@@ -42,8 +42,8 @@ func TestHostileTables(t *testing.T) {
 			_, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: dialect, Table: n})
 			return err
 		}
-		checks["sqlidempotency.LeaseConfig "+string(dialect)] = func(n string) error {
-			_, err := sqlidempotency.NewLeases(db, sqlidempotency.LeaseConfig{Dialect: dialect, Table: n})
+		checks["sqlidempotency leases "+string(dialect)] = func(n string) error {
+			_, err := sqlidempotency.NewLeases(db, sqlidempotency.Config{Dialect: dialect, Table: n})
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/millrace-go/millrace/outbox/debezium"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 func TestMain(m *testing.M) {
@@ -49,29 +51,29 @@ func stores(t *testing.T) map[debezium.Options]printer {
 	t.Helper()
 	db := &sql.DB{} // the schema is printed without a server
 	out := map[debezium.Options]printer{}
-	add := func(d debezium.Database, s debezium.Store, p printer, err error) {
+	add := func(o debezium.Options, p printer, err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
-		out[debezium.Options{Database: d, Store: s}] = p
+		out[o] = p
 	}
 	pg, err := pgoutbox.New(db, pgoutbox.Config{})
-	add(debezium.PostgreSQL, debezium.Cursor, pg, err)
-	pgStatus, err := pgoutbox.NewStatus(db, pgoutbox.Config{})
-	add(debezium.PostgreSQL, debezium.Status, pgStatus, err)
-	for _, d := range []debezium.Database{debezium.MySQL, debezium.MariaDB} {
+	add(debezium.Options{Dialect: sqltx.Postgres}, pg, err)
+	pgStatus, err := pgoutbox.New(db, pgoutbox.Config{Status: true})
+	add(debezium.Options{Dialect: sqltx.Postgres, Status: true}, pgStatus, err)
+	for _, maria := range []bool{false, true} {
 		my, err := mysqloutbox.New(db, mysqloutbox.Config{})
-		add(d, debezium.Cursor, my, err)
-		myStatus, err := mysqloutbox.NewStatus(db, mysqloutbox.Config{})
-		add(d, debezium.Status, myStatus, err)
+		add(debezium.Options{Dialect: sqltx.MySQL, MariaDB: maria}, my, err)
+		myStatus, err := mysqloutbox.New(db, mysqloutbox.Config{Status: true})
+		add(debezium.Options{Dialect: sqltx.MySQL, MariaDB: maria, Status: true}, myStatus, err)
 	}
 	return out
 }
 
 func TestColumnsExist(t *testing.T) {
 	for o, store := range stores(t) {
-		t.Run(string(o.Database)+" "+string(o.Store), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s MariaDB %t status %t", o.Dialect, o.MariaDB, o.Status), func(t *testing.T) {
 			var schema bytes.Buffer
 			if err := store.PrintMigrations(&schema); err != nil {
 				t.Fatal(err)
@@ -130,7 +132,7 @@ func TestContentType(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := settings(t, debezium.Options{Database: debezium.PostgreSQL})
+	set := settings(t, debezium.Options{Dialect: sqltx.Postgres})
 	if h, v := set["transforms.contenttype.header"], set["transforms.contenttype.value.literal"]; msg.Metadata[h] != v {
 		t.Errorf("the codec's %s is %q, the connector's %q", h, msg.Metadata[h], v)
 	}
@@ -140,17 +142,15 @@ func TestContentType(t *testing.T) {
 }
 
 func TestForms(t *testing.T) {
-	for _, d := range []debezium.Database{debezium.PostgreSQL, debezium.MySQL, debezium.MariaDB} {
-		list, err := debezium.Settings(debezium.Options{Database: d})
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := settings(t, debezium.Options{Database: d})
+	for d, o := range map[string]debezium.Options{
+		"PostgreSQL": {Dialect: sqltx.Postgres}, "MySQL": {Dialect: sqltx.MySQL}, "MariaDB": {Dialect: sqltx.MySQL, MariaDB: true},
+	} {
+		want := settings(t, o)
 		var properties, body bytes.Buffer
-		if err := debezium.WriteProperties(&properties, list); err != nil {
+		if err := debezium.WriteProperties(&properties, o); err != nil {
 			t.Fatal(err)
 		}
-		if err := debezium.WriteJSON(&body, list); err != nil {
+		if err := debezium.WriteJSON(&body, o); err != nil {
 			t.Fatal(err)
 		}
 		read := map[string]string{}
@@ -180,7 +180,7 @@ func TestForms(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	set := settings(t, debezium.Options{
-		Database: debezium.MariaDB, Store: debezium.Status, Name: "box-office", Host: "db.example", Port: "3307",
+		Dialect: sqltx.MySQL, MariaDB: true, Status: true, Name: "box-office", Host: "db.example", Port: "3307",
 		User: "cdc", DatabaseName: "tickets", Brokers: "k1:9092,k2:9092", ServerID: 7,
 	})
 	for name, want := range map[string]string{
@@ -196,14 +196,16 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	for field, o := range map[string]debezium.Options{
-		"Database": {Database: "sqlite"}, "Store": {Database: debezium.MySQL, Store: "queue"},
-		"Name": {Database: debezium.MySQL, Name: "a b"}, "User": {Database: debezium.MySQL, User: "a\nb"},
-		"Host": {Database: debezium.MySQL, Host: "user:secret@host"}, "ServerID": {Database: debezium.MySQL, ServerID: -1},
-		"Schema": {Database: debezium.PostgreSQL, Schema: "a,b"},
+		"Dialect": {Dialect: sqltx.SQLite}, "MariaDB": {Dialect: sqltx.Postgres, MariaDB: true},
+		"Name": {Dialect: sqltx.MySQL, Name: "a b"}, "User": {Dialect: sqltx.MySQL, User: "a\nb"},
+		"Host": {Dialect: sqltx.MySQL, Host: "user:secret@host"}, "ServerID": {Dialect: sqltx.MySQL, ServerID: -1},
+		"Schema": {Dialect: sqltx.Postgres, Schema: "a,b"},
 	} {
-		_, err := debezium.Settings(o)
-		if err == nil || !strings.Contains(err.Error(), field) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("Settings with a bad %s returned %v, want an error that names it", field, err)
+		for form, write := range map[string]func(io.Writer, debezium.Options) error{"properties": debezium.WriteProperties, "JSON": debezium.WriteJSON} {
+			var out bytes.Buffer
+			if err := write(&out, o); err == nil || !strings.Contains(err.Error(), field) || strings.Contains(err.Error(), "secret") || out.Len() != 0 {
+				t.Errorf("%s with a bad %s returned %v and wrote %q, want only an error that names it", form, field, err, out.String())
+			}
 		}
 	}
 }

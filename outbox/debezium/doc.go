@@ -1,6 +1,8 @@
 // Package debezium configures Debezium's outbox event router for the outbox's tables, so that a
 // team can switch from the relay to change-data capture without changing its writers.
 //
+//	err := debezium.WriteProperties(os.Stdout, debezium.Options{Dialect: sqltx.Postgres, Host: "db", DatabaseName: "shop"})
+//
 //	property                                                     proven by
 //	the settings name tables and columns that the stores make    TestColumnsExist
 //	no password is asked for or printed                          TestOptions
@@ -16,7 +18,7 @@
 // message's id (both as Debezium's "id" and where Watermill's Kafka subscriber looks for it),
 // the event's key and type, and the content type, which identifies the value as a structured
 // event for package event and the CloudEvents SDKs. The router cannot split the column headers,
-// one JSON text for all metadata. So append events with the codec event.Structured, which is
+// one JSON text for all metadata. So append events in the structured mode of package event, which is
 // the default and needs no further headers. An event without a key has an empty key instead of
 // none.
 //

@@ -1,26 +1,23 @@
 package debezium_test
 
 import (
-	"os"
+	"bytes"
+	"fmt"
 	"strings"
 
 	"github.com/millrace-go/millrace/outbox/debezium"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
-func ExampleSettings() {
-	settings, err := debezium.Settings(debezium.Options{Database: debezium.PostgreSQL, Store: debezium.Status})
-	if err != nil {
+func ExampleWriteProperties() {
+	var file bytes.Buffer
+	if err := debezium.WriteProperties(&file, debezium.Options{Dialect: sqltx.Postgres, Status: true}); err != nil {
 		panic(err)
 	}
-	var router []debezium.Setting
-	for _, s := range settings {
-		if strings.HasPrefix(s.Name, "transforms.outbox.") {
-			s.Why = ""
-			router = append(router, s)
+	for line := range strings.Lines(file.String()) {
+		if strings.HasPrefix(line, "transforms.outbox.") {
+			fmt.Print(line)
 		}
-	}
-	if err := debezium.WriteProperties(os.Stdout, router); err != nil {
-		panic(err)
 	}
 	// Output:
 	// transforms.outbox.type=io.debezium.transforms.outbox.EventRouter

@@ -3,32 +3,19 @@ package debezium
 import (
 	"fmt"
 	"regexp"
+
+	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Database is the kind of database that holds the outbox.
-type Database string
-
-// The databases that Debezium has a connector for.
-const (
-	PostgreSQL Database = "postgres"
-	MySQL      Database = "mysql"
-	MariaDB    Database = "mariadb"
-)
-
-// Store is the kind of the outbox's store.
-type Store string
-
-// The kinds of stores.
-const (
-	Cursor Store = "cursor" // outbox_messages
-	Status Store = "status" // outbox_events
-)
-
-// Options configures [Settings]. Database must be set.
+// Options describe the outbox that Debezium is to read, and its connector. Dialect must be set.
 type Options struct {
-	Database Database
-	// Store is Cursor when empty.
-	Store Store
+	// Dialect of the database: sqltx.Postgres or sqltx.MySQL.
+	Dialect sqltx.Dialect
+	// MariaDB chooses MariaDB's connector, with the dialect sqltx.MySQL.
+	MariaDB bool
+	// Status is that of the store's Config: the outbox's table is outbox_events, and not
+	// outbox_messages.
+	Status bool
 	// Name of the connector; "millrace-outbox" when empty. Its slot, publication and topics
 	// have the same name with _ for -.
 	Name string
@@ -57,7 +44,7 @@ var (
 
 func (o Options) withDefaults() Options {
 	port := "5432"
-	if o.Database != PostgreSQL {
+	if o.Dialect != sqltx.Postgres {
 		port = "3306"
 	}
 	for _, f := range []struct {
@@ -72,9 +59,6 @@ func (o Options) withDefaults() Options {
 			*f.field = f.value
 		}
 	}
-	if o.Store == "" {
-		o.Store = Cursor
-	}
 	if o.ServerID == 0 {
 		o.ServerID = 184054
 	}
@@ -82,13 +66,11 @@ func (o Options) withDefaults() Options {
 }
 
 func (o Options) validate() error {
-	switch o.Database {
-	case PostgreSQL, MySQL, MariaDB:
-	default:
-		return fmt.Errorf("debezium: Options.Database is %q; Debezium reads %q, %q and %q", o.Database, PostgreSQL, MySQL, MariaDB)
+	if o.Dialect != sqltx.Postgres && o.Dialect != sqltx.MySQL {
+		return fmt.Errorf("debezium: Options.Dialect is %q; Debezium reads %q and, also for MariaDB, %q", o.Dialect, sqltx.Postgres, sqltx.MySQL)
 	}
-	if o.Store != Cursor && o.Store != Status {
-		return fmt.Errorf("debezium: Options.Store is %q; use %q or %q", o.Store, Cursor, Status)
+	if o.MariaDB && o.Dialect != sqltx.MySQL {
+		return fmt.Errorf("debezium: Options.MariaDB is set with the Dialect %q; use %q", o.Dialect, sqltx.MySQL)
 	}
 	if !connectorName.MatchString(o.Name) {
 		return fmt.Errorf("debezium: Options.Name is %q; use lower-case letters, digits, _ and -, at most 51", o.Name)

@@ -6,10 +6,12 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/millrace-go/millrace/sqltx"
 )
 
-// Setting is one line of a connector's configuration.
-type Setting struct {
+// setting is one line of a connector's configuration.
+type setting struct {
 	Name, Value string
 	Why         string // a sentence, or ""
 }
@@ -17,20 +19,22 @@ type Setting struct {
 // columns are the names of a store's table and of the columns for the router.
 type columns struct{ table, id, key string } // the table without its prefix
 
-var tables = map[Store]columns{
-	Cursor: {table: "_messages", id: "message_id", key: "message_key"},
-	Status: {table: "_events", id: "id", key: "event_key"},
+func (o Options) columns() columns {
+	if o.Status {
+		return columns{table: "_events", id: "id", key: "event_key"}
+	}
+	return columns{table: "_messages", id: "message_id", key: "message_key"}
 }
 
-// Settings returns the configuration of a Debezium connector with the outbox event router, in
+// settings returns the configuration of a Debezium connector with the outbox event router, in
 // reading order.
-func Settings(o Options) ([]Setting, error) {
+func settings(o Options) ([]setting, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	out := []Setting{{Name: "name", Value: o.Name}}
-	if o.Database == PostgreSQL {
+	out := []setting{{Name: "name", Value: o.Name}}
+	if o.Dialect == sqltx.Postgres {
 		out = append(out, o.postgres()...)
 	} else {
 		out = append(out, o.mysql()...)
@@ -40,12 +44,12 @@ func Settings(o Options) ([]Setting, error) {
 
 func (o Options) plain() string { return strings.ReplaceAll(o.Name, "-", "_") }
 
-func (o Options) table() string { return o.Prefix + tables[o.Store].table }
+func (o Options) table() string { return o.Prefix + o.columns().table }
 
 const password = "${env:MILLRACE_DEBEZIUM_PASSWORD}"
 
-func (o Options) postgres() []Setting {
-	return []Setting{
+func (o Options) postgres() []setting {
+	return []setting{
 		{Name: "connector.class", Value: "io.debezium.connector.postgresql.PostgresConnector"},
 		{Name: "tasks.max", Value: "1"},
 		{Name: "database.hostname", Value: o.Host},
@@ -62,12 +66,12 @@ func (o Options) postgres() []Setting {
 	}
 }
 
-func (o Options) mysql() []Setting {
+func (o Options) mysql() []setting {
 	class := "io.debezium.connector.mysql.MySqlConnector"
-	if o.Database == MariaDB {
+	if o.MariaDB {
 		class = "io.debezium.connector.mariadb.MariaDbConnector"
 	}
-	return []Setting{
+	return []setting{
 		{Name: "connector.class", Value: class},
 		{Name: "tasks.max", Value: "1"},
 		{Name: "database.hostname", Value: o.Host},
@@ -86,10 +90,10 @@ func (o Options) mysql() []Setting {
 	}
 }
 
-func (o Options) router() []Setting {
-	c := tables[o.Store]
+func (o Options) router() []setting {
+	c := o.columns()
 	const router = "transforms.outbox."
-	return []Setting{
+	return []setting{
 		{Name: "snapshot.mode", Value: "no_data", Why: "Rows that are there may have been published by the relay."},
 		{Name: "skipped.operations", Value: "u,d,t", Why: "Only appending makes an event: marking and pruning rows do not."},
 		{Name: "tombstones.on.delete", Value: "false"},
@@ -115,12 +119,17 @@ func (o Options) router() []Setting {
 		{Name: router + "table.expand.json.payload", Value: "false"},
 		{Name: "transforms.contenttype.type", Value: "org.apache.kafka.connect.transforms.InsertHeader"},
 		{Name: "transforms.contenttype.header", Value: "content-type"},
-		{Name: "transforms.contenttype.value.literal", Value: "application/cloudevents+json", Why: "What the codec event.Structured writes."},
+		{Name: "transforms.contenttype.value.literal", Value: "application/cloudevents+json", Why: "What event.Structured writes."},
 	}
 }
 
-// WriteProperties writes the settings as a file for Kafka Connect standalone.
-func WriteProperties(w io.Writer, settings []Setting) error {
+// WriteProperties writes the configuration of a Debezium connector with the outbox event router, as
+// a file for Kafka Connect standalone.
+func WriteProperties(w io.Writer, o Options) error {
+	settings, err := settings(o)
+	if err != nil {
+		return err
+	}
 	var b strings.Builder
 	for _, s := range settings {
 		if s.Why != "" {
@@ -134,8 +143,12 @@ func WriteProperties(w io.Writer, settings []Setting) error {
 	return nil
 }
 
-// WriteJSON writes the settings as the body of a POST to /connectors.
-func WriteJSON(w io.Writer, settings []Setting) error {
+// WriteJSON writes the same configuration as the body of a POST to Kafka Connect's /connectors.
+func WriteJSON(w io.Writer, o Options) error {
+	settings, err := settings(o)
+	if err != nil {
+		return err
+	}
 	body := struct {
 		Name   string            `json:"name"`
 		Config map[string]string `json:"config"`

@@ -1,7 +1,7 @@
 // Package mysqloutbox keeps an outbox in MySQL or in MariaDB. It is tested on MySQL 9.7 and
 // MariaDB 10.11, and needs features of MySQL 8.0.13 and MariaDB 10.6.
 //
-//	store, err := mysqloutbox.New(db, mysqloutbox.Config{}) // or NewStatus, see below
+//	store, err := mysqloutbox.New(db, mysqloutbox.Config{}) // or with Status, see below
 //	err = store.Migrate(ctx)                                // once
 //	box, err := outbox.New(store, outbox.Config{Topic: "order.events"})
 //	relay, err := outbox.NewRelay(store, publisher, outbox.RelayConfig{})
@@ -53,8 +53,8 @@
 //
 // # The status store
 //
-// [NewStatus] keeps the state of each event in its row of outbox_events. It is also a
-// driver.Listener, Snapshotter and Preferrer.
+// With Config.Status, the store keeps the state of each event in its row of outbox_events. It is
+// also a driver.Listener, Snapshotter and Preferrer.
 //
 // Transactions do not commit in the order of their rows' numbers. A relay reads the rows behind
 // the last one that it has read, and then looks for pending rows before it that are not in

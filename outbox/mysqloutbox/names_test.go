@@ -27,7 +27,7 @@ func namedStores() map[string]func(db *sql.DB, schema, prefix string, shards int
 			return mysqloutbox.New(db, mysqloutbox.Config{Schema: schema, Prefix: prefix, Shards: shards})
 		},
 		"status": func(db *sql.DB, schema, prefix string, shards int) (namedStore, error) {
-			return mysqloutbox.NewStatus(db, mysqloutbox.Config{Schema: schema, Prefix: prefix, Shards: shards})
+			return mysqloutbox.New(db, mysqloutbox.Config{Status: true, Schema: schema, Prefix: prefix, Shards: shards})
 		},
 	}
 }

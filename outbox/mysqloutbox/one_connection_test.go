@@ -35,7 +35,7 @@ func testPoolOfOneConnection(t *testing.T, server servicetest.MySQLServer) {
 				var store migrated
 				var err error
 				if status {
-					store, err = mysqloutbox.NewStatus(db, mysqloutbox.Config{Shards: shards})
+					store, err = mysqloutbox.New(db, mysqloutbox.Config{Status: true, Shards: shards})
 				} else {
 					store, err = mysqloutbox.New(db, mysqloutbox.Config{Shards: shards})
 				}
@@ -74,7 +74,7 @@ func testReadEndedByTheServer(t *testing.T, server servicetest.MySQLServer) {
 			table := "outbox_messages"
 			if status {
 				table = "outbox_events"
-				store, err = mysqloutbox.NewStatus(hasty, mysqloutbox.Config{})
+				store, err = mysqloutbox.New(hasty, mysqloutbox.Config{Status: true})
 			} else {
 				store, err = mysqloutbox.New(hasty, mysqloutbox.Config{})
 			}

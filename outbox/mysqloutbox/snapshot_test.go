@@ -22,7 +22,7 @@ func eachKind(t *testing.T, db *sql.DB, look func(kind string, s driver.Snapshot
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, err := mysqloutbox.NewStatus(db, mysqloutbox.Config{})
+	status, err := mysqloutbox.New(db, mysqloutbox.Config{Status: true})
 	if err != nil {
 		t.Fatal(err)
 	}

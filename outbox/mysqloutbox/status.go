@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 	"time"
@@ -30,17 +29,7 @@ var (
 	_ driver.Listener = (*statusStore)(nil)
 )
 
-// NewStatus makes a status store over db, a pool of
-// github.com/go-sql-driver/mysql. It does no I/O; call Migrate once before use. It is also a driver.Listener, Snapshotter and
-// Preferrer.
-func NewStatus(db *sql.DB, cfg Config) (driver.SQLStore, error) {
-	if db == nil {
-		return nil, errors.New("mysqloutbox: db is nil")
-	}
-	names := sqlname.Names{Schema: cfg.Schema, Prefix: cfg.Prefix}
-	if err := names.Validate("Config.Schema", "Config.Prefix"); err != nil {
-		return nil, fmt.Errorf("mysqloutbox: %w", err)
-	}
+func newStatus(db *sql.DB, names sqlname.Names, cfg Config) (driver.SQLStore, error) {
 	sub, err := fs.Sub(statusFiles, "sql/status")
 	if err != nil {
 		return nil, fmt.Errorf("mysqloutbox: %w", err)

@@ -10,15 +10,15 @@ import (
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 )
 
-// NewStatus connects to no server, so the schema can be printed without one. With a server, use
+// New connects to no server, so the schema can be printed without one. With a server, use
 // the store like the store of New.
-func ExampleNewStatus() {
+func ExampleNew_status() {
 	db, err := sql.Open("mysql", "app@tcp(localhost)/app")
 	if err != nil {
 		panic(err)
 	}
 	defer db.Close()
-	store, err := mysqloutbox.NewStatus(db, mysqloutbox.Config{Shards: 4})
+	store, err := mysqloutbox.New(db, mysqloutbox.Config{Status: true, Shards: 4})
 	if err != nil {
 		panic(err)
 	}

@@ -201,7 +201,7 @@ func testStatusPlainPool(t *testing.T, server servicetest.MySQLServer) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	store, err := mysqloutbox.NewStatus(db, mysqloutbox.Config{})
+	store, err := mysqloutbox.New(db, mysqloutbox.Config{Status: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func testStatusOtherProcessesAreHeard(t *testing.T, server servicetest.MySQLServ
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { db.Close() })
-		store, err := mysqloutbox.NewStatus(db, mysqloutbox.Config{})
+		store, err := mysqloutbox.New(db, mysqloutbox.Config{Status: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,7 +300,7 @@ func testStatusOtherProcessesAreHeard(t *testing.T, server servicetest.MySQLServ
 			t.Fatal(err)
 		}
 	}
-	off, err := mysqloutbox.NewStatus(db, mysqloutbox.Config{Poll: -1})
+	off, err := mysqloutbox.New(db, mysqloutbox.Config{Status: true, Poll: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,13 +326,13 @@ func testStatusAppendLimits(t *testing.T, _ servicetest.MySQLServer) {
 	}
 }
 
-func TestNewStatusRejects(t *testing.T) {
-	if _, err := mysqloutbox.NewStatus(nil, mysqloutbox.Config{}); err == nil {
-		t.Error("NewStatus accepted no pool")
+func TestStatusRejects(t *testing.T) {
+	if _, err := mysqloutbox.New(nil, mysqloutbox.Config{Status: true}); err == nil {
+		t.Error("New accepted no pool")
 	}
 	for _, n := range []int{-1, 5000} {
-		if _, err := mysqloutbox.NewStatus(&sql.DB{}, mysqloutbox.Config{Shards: n}); err == nil || !strings.Contains(err.Error(), "Shards") {
-			t.Errorf("NewStatus with %d shards returned %v, want an error that names Shards", n, err)
+		if _, err := mysqloutbox.New(&sql.DB{}, mysqloutbox.Config{Status: true, Shards: n}); err == nil || !strings.Contains(err.Error(), "Shards") {
+			t.Errorf("New with %d shards returned %v, want an error that names Shards", n, err)
 		}
 	}
 }

@@ -18,7 +18,8 @@ import (
 func openStatus(t testing.TB, cfg mysqloutbox.Config) (driver.SQLStore, *sql.DB) {
 	t.Helper()
 	db := servicetest.Chosen(t).DB(t)
-	store, err := mysqloutbox.NewStatus(db, cfg)
+	cfg.Status = true
+	store, err := mysqloutbox.New(db, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,7 @@ func testStatusConformance(t *testing.T, _ servicetest.MySQLServer) {
 		return outboxtest.Harness{
 			Store: store, InTx: inTx(db),
 			Reopen: func(shards int) (driver.Store, error) {
-				return mysqloutbox.NewStatus(db, mysqloutbox.Config{Shards: shards})
+				return mysqloutbox.New(db, mysqloutbox.Config{Status: true, Shards: shards})
 			},
 		}
 	})

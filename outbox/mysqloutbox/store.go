@@ -21,7 +21,7 @@ import (
 //go:embed sql/*.sql
 var files embed.FS
 
-// Config configures a store of [New] or [NewStatus]. The zero value works.
+// Config configures a store of [New]. The zero value works.
 type Config struct {
 	// Shards is the number of parts of the outbox, each published by one relay at a time; 1
 	// when zero. It is stored on first use and cannot change while there are events. An idle
@@ -33,6 +33,10 @@ type Config struct {
 	// Prefix begins the tables' names; "outbox" when empty. Two outboxes in one database
 	// have two prefixes. Lower-case letters, digits and _, at most 24.
 	Prefix string
+	// Status makes a status store, which keeps the state of each event in its row of
+	// outbox_events. When false, the store is a cursor store: it remembers a position, and rows
+	// never change. A relay has other defaults for each; package outbox compares them.
+	Status bool
 	// Poll is how often a relay looks for commits of other processes when there are none;
 	// 100 ms when zero, negative for never. After it found one, it looks 2 ms later, then after a
 	// tenth of the time since. With a negative Poll, relays find those commits only after
@@ -54,8 +58,8 @@ var (
 )
 
 // New makes a store over db, a pool of github.com/go-sql-driver/mysql. It does
-// no I/O; call Migrate once before use. It is also a driver.Listener, Snapshotter and
-// Rebaser.
+// no I/O; call Migrate once before use. It is also a driver.Listener and Snapshotter, and
+// a Rebaser, or with Config.Status a Preferrer.
 func New(db *sql.DB, cfg Config) (driver.SQLStore, error) {
 	if db == nil {
 		return nil, errors.New("mysqloutbox: db is nil")
@@ -63,6 +67,9 @@ func New(db *sql.DB, cfg Config) (driver.SQLStore, error) {
 	names := sqlname.Names{Schema: cfg.Schema, Prefix: cfg.Prefix}
 	if err := names.Validate("Config.Schema", "Config.Prefix"); err != nil {
 		return nil, fmt.Errorf("mysqloutbox: %w", err)
+	}
+	if cfg.Status {
+		return newStatus(db, names, cfg)
 	}
 	log, err := mysqllog.New(db, cursorstore.Tables(names))
 	if err != nil {

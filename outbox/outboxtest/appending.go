@@ -46,7 +46,7 @@ func atomic(ctx context.Context, h Harness) error {
 }
 
 func faithful(ctx context.Context, h Harness) error {
-	box, err := outbox.New(h.Store, outbox.Config{Codec: event.Binary{}})
+	box, err := outbox.New(h.Store, outbox.Config{Encode: event.Binary{}.Encode})
 	if err != nil {
 		return err
 	}

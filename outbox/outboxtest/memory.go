@@ -90,7 +90,7 @@ func (*memoryTx) ExecContext(context.Context, string, ...any) (sql.Result, error
 	return nil, errors.New("outboxtest: a memory transaction runs no SQL")
 }
 
-// InTransaction implements sqltx.Transaction.
+// InTransaction says that this is a transaction; see sqltx.CheckTx.
 func (*memoryTx) InTransaction() bool { return true }
 
 func (m *Memory) intercept(op string) error {

@@ -38,7 +38,7 @@
 //
 // # The status store
 //
-// [NewStatus] keeps the state of each event in its row of outbox_events.
+// With Config.Status, the store keeps the state of each event in its row of outbox_events.
 //
 //	property                                                  proven by
 //	all guarantees of package outbox                          TestStatusConformance, TestStatusManyRelays

@@ -19,7 +19,7 @@ func namedStores() map[string]func(db *sql.DB, schema, prefix string, shards int
 			return pgoutbox.New(db, pgoutbox.Config{Schema: schema, Prefix: prefix, Shards: shards})
 		},
 		"status": func(db *sql.DB, schema, prefix string, shards int) (driver.SQLStore, error) {
-			return pgoutbox.NewStatus(db, pgoutbox.Config{Schema: schema, Prefix: prefix, Shards: shards})
+			return pgoutbox.New(db, pgoutbox.Config{Status: true, Schema: schema, Prefix: prefix, Shards: shards})
 		},
 	}
 }

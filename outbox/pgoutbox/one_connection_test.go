@@ -22,7 +22,7 @@ func onOne(t testing.TB, shards int, status bool) (driver.SQLStore, outboxtest.H
 	var store driver.SQLStore
 	var err error
 	if status {
-		store, err = pgoutbox.NewStatus(db, pgoutbox.Config{Shards: shards})
+		store, err = pgoutbox.New(db, pgoutbox.Config{Status: true, Shards: shards})
 	} else {
 		store, err = pgoutbox.New(db, pgoutbox.Config{Shards: shards})
 	}
@@ -107,7 +107,7 @@ func TestReadEndedByTheServer(t *testing.T) {
 			table := "outbox_messages"
 			if status {
 				table = "outbox_events"
-				store, err = pgoutbox.NewStatus(hasty, pgoutbox.Config{})
+				store, err = pgoutbox.New(hasty, pgoutbox.Config{Status: true})
 			} else {
 				store, err = pgoutbox.New(hasty, pgoutbox.Config{})
 			}

@@ -66,7 +66,7 @@ func eachKind(t *testing.T, db *sql.DB, look func(kind string, s driver.Snapshot
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, err := pgoutbox.NewStatus(db, pgoutbox.Config{})
+	status, err := pgoutbox.New(db, pgoutbox.Config{Status: true})
 	if err != nil {
 		t.Fatal(err)
 	}

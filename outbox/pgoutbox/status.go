@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -45,17 +44,7 @@ var (
 	_ driver.Snapshotter = (*statusStore)(nil)
 )
 
-// NewStatus makes a status store over db, a pool of pgx's database/sql driver.
-// It does no I/O; call Migrate once before use. It is also a driver.Notifier, Listener, Snapshotter,
-// Rebaser, Adopter and Preferrer.
-func NewStatus(db *sql.DB, cfg Config) (driver.SQLStore, error) {
-	if db == nil {
-		return nil, errors.New("pgoutbox: db is nil")
-	}
-	names := sqlname.Names{Schema: cfg.Schema, Prefix: cfg.Prefix}
-	if err := names.Validate("Config.Schema", "Config.Prefix"); err != nil {
-		return nil, fmt.Errorf("pgoutbox: %w", err)
-	}
+func newStatus(db *sql.DB, names sqlname.Names, cfg Config) (driver.SQLStore, error) {
 	log, err := statusLog(db, names)
 	if err != nil {
 		return nil, err

@@ -10,15 +10,15 @@ import (
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
 
-// NewStatus connects to no server, so the schema can be printed without one. With a server, use
+// New connects to no server, so the schema can be printed without one. With a server, use
 // the store like the store of New.
-func ExampleNewStatus() {
+func ExampleNew_status() {
 	db, err := sql.Open("pgx", "postgres://app@localhost/app")
 	if err != nil {
 		panic(err)
 	}
 	defer db.Close()
-	store, err := pgoutbox.NewStatus(db, pgoutbox.Config{Shards: 4})
+	store, err := pgoutbox.New(db, pgoutbox.Config{Status: true, Shards: 4})
 	if err != nil {
 		panic(err)
 	}

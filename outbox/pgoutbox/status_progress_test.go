@@ -192,7 +192,7 @@ func TestStatusTokensOfTwoServersDiffer(t *testing.T) {
 // relays fail.
 func TestStatusMigrationCarriesLeasesOver(t *testing.T) {
 	db := servicetest.Postgres(t)
-	store, err := pgoutbox.NewStatus(db, pgoutbox.Config{})
+	store, err := pgoutbox.New(db, pgoutbox.Config{Status: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +273,7 @@ func TestStatusPruneReadsWhatItDeletes(t *testing.T) {
 	// The chunk that passes the failed rows deletes fewer than asked for.
 	prune(store, chunk-7)
 	prune(store, 60_000-(chunk-7))
-	fresh, err := pgoutbox.NewStatus(db, pgoutbox.Config{})
+	fresh, err := pgoutbox.New(db, pgoutbox.Config{Status: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,7 @@ func TestStatusManyRelays(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { db.Close() })
-		store, err := pgoutbox.NewStatus(db, pgoutbox.Config{Shards: 4})
+		store, err := pgoutbox.New(db, pgoutbox.Config{Status: true, Shards: 4})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +192,7 @@ func TestStatusOtherProcessesAreWoken(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { db.Close() })
-		store, err := pgoutbox.NewStatus(db, pgoutbox.Config{})
+		store, err := pgoutbox.New(db, pgoutbox.Config{Status: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -371,7 +371,7 @@ func TestStatusIdleRelayAsksRarely(t *testing.T) {
 	cfg.Tracer = &c
 	db := stdlib.OpenDB(*cfg)
 	t.Cleanup(func() { db.Close() })
-	store, err := pgoutbox.NewStatus(db, pgoutbox.Config{})
+	store, err := pgoutbox.New(db, pgoutbox.Config{Status: true})
 	if err != nil {
 		t.Fatal(err)
 	}

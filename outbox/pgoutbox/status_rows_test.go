@@ -290,7 +290,7 @@ func TestStatusPlans(t *testing.T) {
 
 func TestStatusPrintedMigrations(t *testing.T) {
 	db := servicetest.Postgres(t)
-	store, err := pgoutbox.NewStatus(db, pgoutbox.Config{})
+	store, err := pgoutbox.New(db, pgoutbox.Config{Status: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,13 +314,13 @@ func TestStatusPrintedMigrations(t *testing.T) {
 	}
 }
 
-func TestNewStatusRejects(t *testing.T) {
-	if _, err := pgoutbox.NewStatus(nil, pgoutbox.Config{}); err == nil {
-		t.Error("NewStatus accepted no pool")
+func TestStatusRejects(t *testing.T) {
+	if _, err := pgoutbox.New(nil, pgoutbox.Config{Status: true}); err == nil {
+		t.Error("New accepted no pool")
 	}
 	for _, n := range []int{-1, 5000} {
-		if _, err := pgoutbox.NewStatus(&sql.DB{}, pgoutbox.Config{Shards: n}); err == nil || !strings.Contains(err.Error(), "Shards") {
-			t.Errorf("NewStatus with %d shards returned %v, want an error that names Shards", n, err)
+		if _, err := pgoutbox.New(&sql.DB{}, pgoutbox.Config{Status: true, Shards: n}); err == nil || !strings.Contains(err.Error(), "Shards") {
+			t.Errorf("New with %d shards returned %v, want an error that names Shards", n, err)
 		}
 	}
 }

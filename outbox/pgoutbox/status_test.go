@@ -18,7 +18,8 @@ import (
 func openStatus(t testing.TB, cfg pgoutbox.Config) (driver.SQLStore, *sql.DB) {
 	t.Helper()
 	db := servicetest.Postgres(t)
-	store, err := pgoutbox.NewStatus(db, cfg)
+	cfg.Status = true
+	store, err := pgoutbox.New(db, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,7 @@ func TestStatusConformance(t *testing.T) {
 		return outboxtest.Harness{
 			Store: store, InTx: inTx(db),
 			Reopen: func(shards int) (driver.Store, error) {
-				return pgoutbox.NewStatus(db, pgoutbox.Config{Shards: shards})
+				return pgoutbox.New(db, pgoutbox.Config{Status: true, Shards: shards})
 			},
 		}
 	})

@@ -23,7 +23,7 @@ import (
 //go:embed sql/*.sql
 var files embed.FS
 
-// Config configures a store of [New] or [NewStatus]. The zero value works.
+// Config configures a store of [New]. The zero value works.
 type Config struct {
 	// Shards is the number of parts of the outbox, each published by one relay at a time; 1
 	// when zero. It is stored on first use and cannot change while there are events. An idle
@@ -35,6 +35,10 @@ type Config struct {
 	// Prefix begins the tables' names; "outbox" when empty. Two outboxes in one schema
 	// have two prefixes. Lower-case letters, digits and _, at most 24.
 	Prefix string
+	// Status makes a status store, which keeps the state of each event in its row of
+	// outbox_events. When false, the store is a cursor store: it remembers a position, and rows
+	// never change. A relay has other defaults for each; package outbox compares them.
+	Status bool
 }
 
 type store struct {
@@ -54,7 +58,7 @@ var (
 
 // New makes a store over db, a pool of pgx's database/sql driver. It does no
 // I/O; call Migrate once before use. It is also a driver.Notifier, Listener, Snapshotter,
-// Rebaser and Adopter.
+// Rebaser and Adopter, and with Config.Status a Preferrer.
 func New(db *sql.DB, cfg Config) (driver.SQLStore, error) {
 	if db == nil {
 		return nil, errors.New("pgoutbox: db is nil")
@@ -62,6 +66,9 @@ func New(db *sql.DB, cfg Config) (driver.SQLStore, error) {
 	names := sqlname.Names{Schema: cfg.Schema, Prefix: cfg.Prefix}
 	if err := names.Validate("Config.Schema", "Config.Prefix"); err != nil {
 		return nil, fmt.Errorf("pgoutbox: %w", err)
+	}
+	if cfg.Status {
+		return newStatus(db, names, cfg)
 	}
 	log, err := pglog.New(db, cursorstore.Tables(names))
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package sqliteoutbox keeps an outbox in a SQLite file.
 //
 //	db, err := sqliteoutbox.Open("app.db")
-//	store, err := sqliteoutbox.New(db, sqliteoutbox.Config{}) // or NewStatus, see below
+//	store, err := sqliteoutbox.New(db, sqliteoutbox.Config{}) // or with Status, see below
 //	err = store.Migrate(ctx)                                  // once
 //	box, err := outbox.New(store, outbox.Config{Topic: "order.events"})
 //	relay, err := outbox.NewRelay(store, publisher, outbox.RelayConfig{})
@@ -36,8 +36,8 @@
 //
 // # The status store
 //
-// [NewStatus] keeps the state of each event in its row of outbox_events; partial indexes find
-// pending, failing, published and failed events.
+// With Config.Status, the store keeps the state of each event in its row of outbox_events;
+// partial indexes find pending, failing, published and failed events.
 //
 //	property                                                  proven by
 //	all guarantees of package outbox                          TestStatusConformance, TestStatusConformanceWithReader

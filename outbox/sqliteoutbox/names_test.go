@@ -25,7 +25,7 @@ func namedStores() map[string]func(db *sql.DB, prefix string, shards int) (named
 			return sqliteoutbox.New(db, sqliteoutbox.Config{Prefix: prefix, Shards: shards})
 		},
 		"status": func(db *sql.DB, prefix string, shards int) (namedStore, error) {
-			return sqliteoutbox.NewStatus(db, sqliteoutbox.Config{Prefix: prefix, Shards: shards})
+			return sqliteoutbox.New(db, sqliteoutbox.Config{Status: true, Prefix: prefix, Shards: shards})
 		},
 	}
 }

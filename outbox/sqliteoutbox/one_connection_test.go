@@ -32,7 +32,7 @@ func onOne(t testing.TB, shards int, status, withReader bool) (driver.SQLStore, 
 	var store driver.SQLStore
 	var err error
 	if status {
-		store, err = sqliteoutbox.NewStatus(db, sqliteoutbox.Config{Shards: shards, Reader: cfg.Reader})
+		store, err = sqliteoutbox.New(db, sqliteoutbox.Config{Status: true, Shards: shards, Reader: cfg.Reader})
 	} else {
 		store, err = sqliteoutbox.New(db, cfg)
 	}

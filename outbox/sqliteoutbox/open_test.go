@@ -175,7 +175,7 @@ func TestImpatientPoolIsRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			status, err := sqliteoutbox.NewStatus(db, sqliteoutbox.Config{})
+			status, err := sqliteoutbox.New(db, sqliteoutbox.Config{Status: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -200,7 +200,7 @@ func TestMissingTablesAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, err := sqliteoutbox.NewStatus(db, sqliteoutbox.Config{})
+	status, err := sqliteoutbox.New(db, sqliteoutbox.Config{Status: true})
 	if err != nil {
 		t.Fatal(err)
 	}

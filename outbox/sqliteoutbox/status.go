@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 
@@ -27,16 +26,7 @@ var (
 	_ driver.Listener = (*statusStore)(nil)
 )
 
-// NewStatus creates a status store over db, a pool of [Open] or another pool whose transactions
-// begin IMMEDIATE (_txlock=immediate). It does no I/O; call Migrate once before use. It is also a driver.Listener and Preferrer.
-func NewStatus(db *sql.DB, cfg Config) (driver.SQLStore, error) {
-	if db == nil {
-		return nil, errors.New("sqliteoutbox: db is nil")
-	}
-	names := sqlname.Names{Prefix: cfg.Prefix}
-	if err := names.Validate("Config.Schema", "Config.Prefix"); err != nil {
-		return nil, fmt.Errorf("sqliteoutbox: %w", err)
-	}
+func newStatus(db *sql.DB, names sqlname.Names, cfg Config) (driver.SQLStore, error) {
 	sub, err := fs.Sub(statusFiles, "sql/status")
 	if err != nil {
 		return nil, fmt.Errorf("sqliteoutbox: %w", err)

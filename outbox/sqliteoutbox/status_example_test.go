@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-func ExampleNewStatus() {
+func ExampleNew_status() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "outbox")
 	check(err)
@@ -25,7 +25,7 @@ func ExampleNewStatus() {
 	check(err)
 	defer db.Close()
 
-	store, err := sqliteoutbox.NewStatus(db, sqliteoutbox.Config{})
+	store, err := sqliteoutbox.New(db, sqliteoutbox.Config{Status: true})
 	check(err)
 	check(store.Migrate(ctx))
 

@@ -107,7 +107,7 @@ func TestStatusOtherProcessesAreHeard(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer relayDB.Close()
-	store, err := sqliteoutbox.NewStatus(relayDB, sqliteoutbox.Config{Reader: reader(t, path)})
+	store, err := sqliteoutbox.New(relayDB, sqliteoutbox.Config{Status: true, Reader: reader(t, path)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,13 +133,13 @@ func TestStatusOtherProcessesAreHeard(t *testing.T) {
 	}
 }
 
-func TestNewStatusRejects(t *testing.T) {
-	if _, err := sqliteoutbox.NewStatus(nil, sqliteoutbox.Config{}); err == nil {
-		t.Error("NewStatus accepted no pool")
+func TestStatusRejects(t *testing.T) {
+	if _, err := sqliteoutbox.New(nil, sqliteoutbox.Config{Status: true}); err == nil {
+		t.Error("New accepted no pool")
 	}
 	for _, n := range []int{-1, 5000} {
-		if _, err := sqliteoutbox.NewStatus(&sql.DB{}, sqliteoutbox.Config{Shards: n}); err == nil || !strings.Contains(err.Error(), "Shards") {
-			t.Errorf("NewStatus with %d shards returned %v, want an error that names Shards", n, err)
+		if _, err := sqliteoutbox.New(&sql.DB{}, sqliteoutbox.Config{Status: true, Shards: n}); err == nil || !strings.Contains(err.Error(), "Shards") {
+			t.Errorf("New with %d shards returned %v, want an error that names Shards", n, err)
 		}
 	}
 }

@@ -17,11 +17,11 @@ import (
 func openStatus(t testing.TB, shards int, withReader bool) (h outboxtest.Harness, db *sql.DB, path string) {
 	t.Helper()
 	path, db = servicetest.SQLite(t)
-	cfg := sqliteoutbox.Config{Shards: shards}
+	cfg := sqliteoutbox.Config{Status: true, Shards: shards}
 	if withReader {
 		cfg.Reader = reader(t, path)
 	}
-	store, err := sqliteoutbox.NewStatus(db, cfg)
+	store, err := sqliteoutbox.New(db, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func openStatus(t testing.TB, shards int, withReader bool) (h outboxtest.Harness
 		},
 		Reopen: func(shards int) (driver.Store, error) {
 			cfg.Shards = shards
-			return sqliteoutbox.NewStatus(db, cfg)
+			return sqliteoutbox.New(db, cfg)
 		},
 	}, db, path
 }

@@ -20,7 +20,7 @@ import (
 //go:embed sql/*.sql
 var files embed.FS
 
-// Config configures a store of [New] or [NewStatus]. The zero value works.
+// Config configures a store of [New]. The zero value works.
 type Config struct {
 	// Shards is the number of parts of the outbox; 1 when zero. It is stored on first use and
 	// cannot change while there are events. SQLite has one writer, so more shards only gain
@@ -29,6 +29,10 @@ type Config struct {
 	// Prefix begins the tables' names; "outbox" when empty. Two outboxes in one file
 	// have two prefixes. Lower-case letters, digits and _, at most 24.
 	Prefix string
+	// Status makes a status store, which keeps the state of each event in its row of
+	// outbox_events. When false, the store is a cursor store: it remembers a position, and rows
+	// never change. A relay has other defaults for each; package outbox compares them.
+	Status bool
 	// Reader is another pool on the same file, which may be read-only. With it the relay reads
 	// beside a writer instead of waiting for one, and finds other processes' commits within
 	// 50 ms instead of its Interval, at the cost of one connection. When nil, the store uses only
@@ -47,7 +51,8 @@ var (
 )
 
 // New creates a store over db, a pool of [Open] or another pool whose transactions begin
-// IMMEDIATE (_txlock=immediate). It does no I/O; call Migrate once before use. It is also a driver.Listener and Rebaser.
+// IMMEDIATE (_txlock=immediate). It does no I/O; call Migrate once before use. It is also a
+// driver.Listener, and a Rebaser, or with Config.Status a Preferrer.
 func New(db *sql.DB, cfg Config) (driver.SQLStore, error) {
 	if db == nil {
 		return nil, errors.New("sqliteoutbox: db is nil")
@@ -55,6 +60,9 @@ func New(db *sql.DB, cfg Config) (driver.SQLStore, error) {
 	names := sqlname.Names{Prefix: cfg.Prefix}
 	if err := names.Validate("Config.Schema", "Config.Prefix"); err != nil {
 		return nil, fmt.Errorf("sqliteoutbox: %w", err)
+	}
+	if cfg.Status {
+		return newStatus(db, names, cfg)
 	}
 	log, err := sqlitelog.New(db, cursorstore.Tables(names))
 	if err != nil {

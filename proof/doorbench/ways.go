@@ -94,7 +94,7 @@ func byHand(db *sql.DB) (program, error) {
 			}
 			err = runner.Add(bus.Consumer{
 				Topic: "orders", Group: "totals", Classifiers: nil,
-				Guarded: guard.ByType(map[string]idempotency.EventHandler[*sql.Tx]{"Placed": func(ctx context.Context, tx *sql.Tx, e event.Event) error {
+				Guarded: guard.ByType(map[string]func(context.Context, *sql.Tx, event.Event) error{"Placed": func(ctx context.Context, tx *sql.Tx, e event.Event) error {
 					var p placed
 					if err := e.UnmarshalData(&p); err != nil {
 						return err

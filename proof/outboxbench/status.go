@@ -79,7 +79,7 @@ func filled(ctx context.Context, p place.Place, cfg Config, keys int) (*sql.DB, 
 	if err != nil {
 		return nil, nil, err
 	}
-	store, err := pgoutbox.NewStatus(db, pgoutbox.Config{})
+	store, err := pgoutbox.New(db, pgoutbox.Config{Status: true})
 	if err == nil {
 		err = store.Migrate(ctx)
 	}

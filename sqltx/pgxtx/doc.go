@@ -22,7 +22,7 @@
 //	after its end                                             TestEndIsNotTheirs
 //	a cancelled context rolls back, and the connection
 //	returns to the pool                                       TestCancelled
-//	a transaction that Do did not begin is none of pgxtx      TestFrom
+//	a transaction that Do did not begin is none of pgxtx      TestOn
 //
 // Failure modes are those of package sqltx. Make the pool large enough: a relay, each transport
 // that listens and each running handler hold one connection. If the pool has fewer connections,

@@ -131,7 +131,7 @@ func TestOldSnapshotMovesNothing(t *testing.T) {
 			}
 		}
 		return l.Advance(ctx, old, old.Position, time.Hour)
-	}, sqltx.WithOptions(sql.TxOptions{Isolation: sql.LevelRepeatableRead}), sqltx.Attempts(1))
+	}, sqltx.Options{Isolation: sql.LevelRepeatableRead, Attempts: 1})
 	if err == nil {
 		t.Fatal("a lease that was lost long ago moved the cursor")
 	}

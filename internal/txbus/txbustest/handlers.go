@@ -17,6 +17,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/intx"
 	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
 	"github.com/millrace-go/millrace/internal/sourcetest"
 	"github.com/millrace-go/millrace/sqltx"
@@ -38,8 +39,8 @@ func Handlers(t *testing.T, tr Transport) {
 		if tx, ok := sqltx.On(ctx, app); !ok || tx != raw {
 			t.Errorf("sqltx.On found %v (%t), want the transaction of the message", tx, ok)
 		}
-		if tx, ok := sqltx.From(ctx); !ok || tx != raw {
-			t.Errorf("sqltx.From found %v (%t), want the transaction of the message", tx, ok)
+		if tx, ok := intx.From(ctx); !ok || tx != raw {
+			t.Errorf("intx.From found %v (%t), want the transaction of the message", tx, ok)
 		}
 		if err := tr.note(ctx, raw, m); err != nil {
 			return err

@@ -44,7 +44,7 @@ func anyEvent() *rapid.Generator[event.Event] {
 			DataSchema:    draw.Maybe(rapid.StringMatching(`(https?://[a-z.]{1,9}/|urn:[a-z]{1,5}:)[A-Za-z0-9/._~?#&=-]{0,9}`)).Draw(t, "dataschema"),
 			Extensions:    rapid.MapOfN(extensionNames, draw.Text(), 0, 4).Draw(t, "extensions"),
 		}
-		e.DataContentType = rapid.SampledFrom([]string{"", event.JSON, "application/json; charset=utf-8", "text/json", "application/vnd.seat+json", "text/plain", "application/xml; a=b", "application/octet-stream"}).Draw(t, "datacontenttype")
+		e.DataContentType = rapid.SampledFrom([]string{"", "application/json", "application/json; charset=utf-8", "text/json", "application/vnd.seat+json", "text/plain", "application/xml; a=b", "application/octet-stream"}).Draw(t, "datacontenttype")
 		if rapid.Bool().Draw(t, "data") {
 			if inline(e.DataContentType) || e.DataContentType == "application/vnd.seat+json" {
 				e.Data = draw.JSON().Draw(t, "json")
@@ -60,7 +60,7 @@ func anyEvent() *rapid.Generator[event.Event] {
 func inline(contentType string) bool {
 	media, _, _ := strings.Cut(contentType, ";")
 	media = strings.ToLower(strings.TrimSpace(media))
-	return media == "" || media == event.JSON || media == "text/json"
+	return media == "" || media == "application/json" || media == "text/json"
 }
 
 // canonical is an event as a reader has it: the defaults are explicit, the time is UTC,
@@ -69,7 +69,7 @@ func canonical(e event.Event, structured bool) event.Event {
 	if len(e.Data) == 0 {
 		e.Data = nil
 	} else if e.DataContentType == "" {
-		e.DataContentType = event.JSON
+		e.DataContentType = "application/json"
 	}
 	e.Time = e.Time.UTC()
 	if structured && inline(e.DataContentType) {

@@ -18,7 +18,7 @@ func FuzzSDK(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		const unlimited = 1 << 40
-		e, err := event.Structured{}.Decode(structured(doc))
+		e, err := event.Decode(structured(doc))
 		if err != nil {
 			return
 		}

@@ -184,7 +184,7 @@ func sameAsSDK(got event.Event, want *sdk.Event) error {
 		attributes["sequence"] = strings.TrimLeft(s, "0")
 	}
 	if want.DataContentType() == "" && len(want.Data()) > 0 {
-		attributes["datacontenttype"] = event.JSON
+		attributes["datacontenttype"] = "application/json"
 	}
 	if err := sameAttributes(attributesOf(got), attributes); err != nil {
 		return err

@@ -37,10 +37,10 @@ const perKey, keys = 20, 5
 
 // source is a database that a connector of Debezium reads.
 type source struct {
-	kind  debezium.Database
-	url   func(t testing.TB) string
-	open  func(url string) (*sql.DB, error)
-	store func(db *sql.DB, kind debezium.Store) (migrator, error)
+	dialect sqltx.Dialect
+	url     func(t testing.TB) string
+	open    func(url string) (*sql.DB, error)
+	store   func(db *sql.DB, status bool) (migrator, error)
 	// seen names the variable that holds the server's address as Kafka Connect
 	// sees it, and schema asks for the schema of the tables.
 	seen, schema string
@@ -58,20 +58,20 @@ type migrator interface {
 
 var sources = []source{
 	{
-		kind: debezium.PostgreSQL, url: servicetest.PostgresURL, open: pgdb.Open, seen: "MILLRACE_CONNECT_POSTGRES", schema: `SELECT current_schema()`,
-		store: func(db *sql.DB, kind debezium.Store) (migrator, error) {
-			if kind == debezium.Status {
-				return pgoutbox.NewStatus(db, pgoutbox.Config{})
+		dialect: sqltx.Postgres, url: servicetest.PostgresURL, open: pgdb.Open, seen: "MILLRACE_CONNECT_POSTGRES", schema: `SELECT current_schema()`,
+		store: func(db *sql.DB, status bool) (migrator, error) {
+			if status {
+				return pgoutbox.New(db, pgoutbox.Config{Status: true})
 			}
 			return pgoutbox.New(db, pgoutbox.Config{})
 		},
 		streaming: slotIsActive, forget: dropSlot,
 	},
 	{
-		kind: debezium.MySQL, url: servicetest.MySQLURL, open: mysqldb.Open, seen: "MILLRACE_CONNECT_MYSQL", schema: `SELECT ''`,
-		store: func(db *sql.DB, kind debezium.Store) (migrator, error) {
-			if kind == debezium.Status {
-				return mysqloutbox.NewStatus(db, mysqloutbox.Config{})
+		dialect: sqltx.MySQL, url: servicetest.MySQLURL, open: mysqldb.Open, seen: "MILLRACE_CONNECT_MYSQL", schema: `SELECT ''`,
+		store: func(db *sql.DB, status bool) (migrator, error) {
+			if status {
+				return mysqloutbox.New(db, mysqloutbox.Config{Status: true})
 			}
 			return mysqloutbox.New(db, mysqloutbox.Config{})
 		},
@@ -84,24 +84,24 @@ var sources = []source{
 // with the consumers that read the relay's messages.
 func TestConnector(t *testing.T) {
 	for _, from := range sources {
-		t.Run(string(from.kind), func(t *testing.T) {
+		t.Run(string(from.dialect), func(t *testing.T) {
 			connect := servicetest.Env(t, "MILLRACE_CONNECT_URL", "Kafka Connect with Debezium", "http://127.0.0.1:8083")
 			brokers := servicetest.Kafka(t)
-			for _, kind := range []debezium.Store{debezium.Cursor, debezium.Status} {
-				t.Run(string(kind), func(t *testing.T) { publishes(t, from, kind, connect, brokers) })
+			for kind, status := range map[string]bool{"cursor": false, "status": true} {
+				t.Run(kind, func(t *testing.T) { publishes(t, from, status, connect, brokers) })
 			}
 		})
 	}
 }
 
-func publishes(t *testing.T, from source, kind debezium.Store, connect, brokers string) {
+func publishes(t *testing.T, from source, status bool, connect, brokers string) {
 	databaseURL := from.url(t)
 	db, err := from.open(databaseURL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() }) //nolint:errcheck // what is in it is dropped next
-	store, err := from.store(db, kind)
+	store, err := from.store(db, status)
 	if err == nil {
 		err = store.Migrate(t.Context())
 	}
@@ -110,7 +110,7 @@ func publishes(t *testing.T, from source, kind debezium.Store, connect, brokers 
 	}
 	topic := "cdc-" + uuid.NewString()[:8]
 	consumer := open(t, brokers, topic)
-	register(t, connect, from, db, options(t, from, db, databaseURL, kind, brokers))
+	register(t, connect, from, db, options(t, from, db, databaseURL, status, brokers))
 
 	ob, err := outbox.New(store, outbox.Config{Topic: topic})
 	if err != nil {
@@ -121,7 +121,7 @@ func publishes(t *testing.T, from source, kind debezium.Store, connect, brokers 
 }
 
 // options are those for tables in a schema or a database of their own.
-func options(t *testing.T, from source, db *sql.DB, raw string, kind debezium.Store, brokers string) debezium.Options {
+func options(t *testing.T, from source, db *sql.DB, raw string, status bool, brokers string) debezium.Options {
 	t.Helper()
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -139,7 +139,7 @@ func options(t *testing.T, from source, db *sql.DB, raw string, kind debezium.St
 		brokers = seen
 	}
 	o := debezium.Options{
-		Database: from.kind, Store: kind, Name: "cdc-" + uuid.NewString()[:8], Brokers: brokers, ServerID: 1000 + rand.IntN(1<<20),
+		Dialect: from.dialect, Status: status, Name: "cdc-" + uuid.NewString()[:8], Brokers: brokers, ServerID: 1000 + rand.IntN(1<<20),
 		Host: host, Port: port, User: u.User.Username(), DatabaseName: strings.TrimPrefix(u.Path, "/"),
 	}
 	if err := db.QueryRow(from.schema).Scan(&o.Schema); err != nil {
@@ -170,16 +170,12 @@ func open(t *testing.T, brokers, topic string) *bus.Bus {
 // connector and its leftovers on the server are removed.
 func register(t *testing.T, connect string, from source, db *sql.DB, o debezium.Options) {
 	t.Helper()
-	settings, err := debezium.Settings(o)
-	if err != nil {
-		t.Fatal(err)
-	}
 	streaming, err := from.streaming(t.Context(), db, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var body bytes.Buffer
-	if err := debezium.WriteJSON(&body, settings); err != nil {
+	if err := debezium.WriteJSON(&body, o); err != nil {
 		t.Fatal(err)
 	}
 	if code, answer := tell(t.Context(), http.MethodPost, connect+"/connectors", body.Bytes()); code != http.StatusCreated {

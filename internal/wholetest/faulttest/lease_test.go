@@ -82,7 +82,7 @@ func holdLog(t *testing.T) holder {
 }
 
 func holdStatus(t *testing.T) holder {
-	store, err := pgoutbox.NewStatus(servicetest.Postgres(t), pgoutbox.Config{})
+	store, err := pgoutbox.New(servicetest.Postgres(t), pgoutbox.Config{Status: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -120,7 +120,7 @@ func TestLeases(t *testing.T) {
 	idempotencytest.RunLeases(t, func(t *testing.T) idempotencytest.LeaseHarness {
 		client := start(t)
 		open := func() idempotencydriver.LeaseStore {
-			return made(redisidempotency.NewLeases(client, redisidempotency.LeaseConfig{Prefix: "l:"}))(t)
+			return made(redisidempotency.NewLeases(client, redisidempotency.Config{Prefix: "l:"}))(t)
 		}
 		return idempotencytest.LeaseHarness{
 			Store: open(), Peer: open(), Expires: true,

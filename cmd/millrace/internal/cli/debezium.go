@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"io"
 	"net/url"
 	"strings"
 
@@ -8,6 +10,7 @@ import (
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 	"github.com/millrace-go/millrace/outbox/debezium"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 // debeziumCommand prints settings; it does not connect.
@@ -25,23 +28,27 @@ func (a *app) debeziumCommand() *cobra.Command {
 			if err := a.locate(&o, db, connector); err != nil {
 				return err
 			}
-			o.Store = debezium.Store(kind)
-			settings, err := debezium.Settings(o)
-			switch {
-			case err != nil:
-				return usageError{err}
-			case format == "properties":
-				return debezium.WriteProperties(a.Out, settings)
-			case format == "json":
-				return debezium.WriteJSON(a.Out, settings)
+			if o.Status = kind == string(database.Status); !o.Status && kind != string(database.Cursor) {
+				return usage("--kind is %q; use %s", kind, list(database.Cursor, database.Status))
 			}
-			return usage("--format is %q; use properties or json", format)
+			write, ok := map[string]func(io.Writer, debezium.Options) error{
+				"properties": debezium.WriteProperties, "json": debezium.WriteJSON,
+			}[format]
+			if !ok {
+				return usage("--format is %q; use properties or json", format)
+			}
+			var text bytes.Buffer
+			if err := write(&text, o); err != nil {
+				return usageError{err}
+			}
+			_, err := text.WriteTo(a.Out)
+			return err
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&db, "db", "", "URL of the database (or "+dbVariable+")")
-	f.StringVar(&kind, "kind", string(debezium.Cursor), "of the outbox: "+list(debezium.Cursor, debezium.Status))
-	f.StringVar(&connector, "connector", "", list(debezium.PostgreSQL, debezium.MySQL, debezium.MariaDB)+"; by the URL's scheme by default")
+	f.StringVar(&kind, "kind", string(database.Cursor), "of the outbox: "+list(database.Cursor, database.Status))
+	f.StringVar(&connector, "connector", "", list(database.Postgres, database.MySQL, mariaDB)+"; by the URL's scheme by default")
 	f.StringVar(&format, "format", "properties", "properties for Connect standalone, json for its REST interface")
 	f.StringVar(&o.Name, "name", "", "of the connector (default millrace-outbox)")
 	f.StringVar(&o.User, "user", "", "that Debezium signs in as (default debezium)")
@@ -53,8 +60,8 @@ func (a *app) debeziumCommand() *cobra.Command {
 	f.StringVar(&o.Brokers, "brokers", "", "Kafka, for the history of the schema on MySQL and MariaDB (default localhost:9092)")
 	f.IntVar(&o.ServerID, "server-id", 0, "unique among the replicas of MySQL or MariaDB (default 184054)")
 	offersURLs(cmd, "db", dbSchemes()...)
-	offers(cmd, "kind", string(debezium.Cursor), string(debezium.Status))
-	offers(cmd, "connector", string(debezium.PostgreSQL), string(debezium.MySQL), string(debezium.MariaDB))
+	offers(cmd, "kind", string(database.Cursor), string(database.Status))
+	offers(cmd, "connector", string(database.Postgres), string(database.MySQL), string(mariaDB))
 	offers(cmd, "format", "properties", "json")
 	for _, name := range []string{"name", "user", "host", "port", "database", "schema", "prefix", "brokers", "server-id"} {
 		offers(cmd, name)
@@ -62,9 +69,15 @@ func (a *app) debeziumCommand() *cobra.Command {
 	return cmd
 }
 
+// mariaDB is a value of --connector, and the scheme of a URL of a database in MySQL's dialect.
+const mariaDB database.Dialect = "mariadb"
+
 // locate fills in settings of the database's URL that no flag sets.
 func (a *app) locate(o *debezium.Options, db, connector string) error {
-	o.Database = debezium.Database(connector)
+	o.Dialect, o.MariaDB = sqltx.Dialect(connector), connector == string(mariaDB)
+	if o.MariaDB {
+		o.Dialect = sqltx.MySQL
+	}
 	raw, err := a.url("db", db, dbVariable)
 	if err != nil {
 		if connector == "" {
@@ -82,12 +95,7 @@ func (a *app) locate(o *debezium.Options, db, connector string) error {
 	}
 	if connector == "" {
 		scheme, _, _ := strings.Cut(raw, "://")
-		o.Database = map[database.Dialect]debezium.Database{
-			database.Postgres: debezium.PostgreSQL, database.MySQL: debezium.MySQL, database.SQLite: "sqlite",
-		}[dialect]
-		if scheme == "mariadb" {
-			o.Database = debezium.MariaDB
-		}
+		o.Dialect, o.MariaDB = sqltx.Dialect(dialect), scheme == string(mariaDB)
 	}
 	for field, value := range map[*string]string{
 		&o.Host: u.Hostname(), &o.Port: u.Port(), &o.DatabaseName: strings.TrimPrefix(u.Path, "/"), &o.Schema: u.Query().Get("search_path"),

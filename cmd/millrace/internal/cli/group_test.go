@@ -109,7 +109,7 @@ func TestGroupUsage(t *testing.T) {
 		"replay --topic orders --group stats --since 1h --as stats":                          "--as is the group itself",
 		"replay --topic orders --group stats --since 1h --again":                             "name their store with --keys",
 		"replay --topic orders --group stats --since 1h --keys ftp://x --yes":                "--keys is no URL of a database or a Redis",
-		"replay --topic orders --group stats --since 1h --keys-layout x --yes --keys " + raw: "Config.Layout",
+		"replay --topic orders --group stats --since 1h --keys-layout x --yes --keys " + raw: "no layout of the idempotency table",
 	} {
 		tool(t, append(strings.Fields(line), "--bus", raw)...).want(t, 2, want)
 	}

@@ -43,15 +43,15 @@ func (p place) store(t *testing.T, db *sql.DB, kind string) box {
 	case "sqlite cursor":
 		b, err = sqliteoutbox.New(db, sqliteoutbox.Config{Shards: shards})
 	case "sqlite status":
-		b, err = sqliteoutbox.NewStatus(db, sqliteoutbox.Config{Shards: shards})
+		b, err = sqliteoutbox.New(db, sqliteoutbox.Config{Status: true, Shards: shards})
 	case "postgres cursor":
 		b, err = pgoutbox.New(db, pgoutbox.Config{Shards: shards})
 	case "postgres status":
-		b, err = pgoutbox.NewStatus(db, pgoutbox.Config{Shards: shards})
+		b, err = pgoutbox.New(db, pgoutbox.Config{Status: true, Shards: shards})
 	case "mariadb cursor", "mysql cursor":
 		b, err = mysqloutbox.New(db, mysqloutbox.Config{Shards: shards})
 	case "mariadb status", "mysql status":
-		b, err = mysqloutbox.NewStatus(db, mysqloutbox.Config{Shards: shards})
+		b, err = mysqloutbox.New(db, mysqloutbox.Config{Status: true, Shards: shards})
 	}
 	if err == nil {
 		err = b.Migrate(t.Context())

@@ -13,7 +13,6 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 	"github.com/millrace-go/millrace/event"
-	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/redisidempotency"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
@@ -31,7 +30,7 @@ type keyFlags struct {
 func (k *keyFlags) of(cmd *cobra.Command) *cobra.Command {
 	f := cmd.Flags()
 	f.StringArrayVar(&k.urls, "keys", nil, "URL of a store of the group's idempotency keys, a database or a Redis; again for a second one, as where Redis stands before SQL")
-	f.StringVar(&k.layout, "keys-layout", string(sqlidempotency.EventHandled), "layout of the table: "+strings.Join(database.Layouts(), " or "))
+	f.StringVar(&k.layout, "keys-layout", database.Layouts()[0], "layout of the table: "+strings.Join(database.Layouts(), " or "))
 	f.StringVar(&k.table, "keys-table", "", "name of the table; the layout's name by default")
 	f.StringVar(&k.prefix, "keys-prefix", "", "prefix of the keys in Redis; idempotency: by default")
 	offersURLs(cmd, "keys", append(dbSchemes(), redisSchemes()...)...)
@@ -92,12 +91,16 @@ func openKeyStore(raw string, k keyFlags) (keyStore, error) {
 		}
 		return keyStore{s, client.Close}, nil
 	}
+	processed, err := database.ProcessedEvents(k.layout)
+	if err != nil {
+		return keyStore{}, usageError{err}
+	}
 	d, err := database.Open(raw, false)
 	if err != nil {
 		return keyStore{}, err
 	}
 	s, err := sqlidempotency.New(d.DB, sqlidempotency.Config{
-		Dialect: sqltx.Dialect(d.Dialect), Layout: sqlidempotency.Layout(k.layout), Table: k.table,
+		Dialect: sqltx.Dialect(d.Dialect), ProcessedEvents: processed, Table: k.table,
 	})
 	if err != nil {
 		return keyStore{}, errors.Join(usageError{err}, d.Close())
@@ -165,12 +168,8 @@ func (i *interval) each(ctx context.Context, do func(context.Context, []string) 
 			i.others++
 			return nil
 		}
-		key, err := idempotency.ByEvent(i.group, e)
-		if err != nil {
-			return err
-		}
 		i.events++
-		if keys = append(keys, key); len(keys) < keyChunk {
+		if keys = append(keys, i.group+":"+e.ID); len(keys) < keyChunk {
 			return nil
 		}
 		return flush()

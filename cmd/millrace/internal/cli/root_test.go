@@ -71,7 +71,7 @@ func TestUsage(t *testing.T) {
 		"migrate status --db sqlite://x --unknown":        "unknown flag",
 		"migrate print":                                   "--dialect",
 		"migrate print --dialect oracle":                  `"oracle" is no database`,
-		"migrate print --dialect mysql --layout x":        "Layout",
+		"migrate print --dialect mysql --layout x":        "no layout of the idempotency table",
 		"migrate print extra --dialect mysql":             "unknown command",
 		"outbox failed --db sqlite://x --limit 0":         "--limit is 0",
 		"outbox status --db sqlite://x --shard -1":        "--shard is -1",

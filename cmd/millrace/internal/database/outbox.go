@@ -45,23 +45,14 @@ type store interface {
 func newStore(d Dialect, db *sql.DB, n sqlname.Names, kind Kind, shards int) (store, error) {
 	switch d {
 	case Postgres:
-		if kind == Status {
-			return pgoutbox.NewStatus(db, pgoutbox.Config{Shards: shards, Schema: n.Schema, Prefix: n.Prefix})
-		}
-		return pgoutbox.New(db, pgoutbox.Config{Shards: shards, Schema: n.Schema, Prefix: n.Prefix})
+		return pgoutbox.New(db, pgoutbox.Config{Status: kind == Status, Shards: shards, Schema: n.Schema, Prefix: n.Prefix})
 	case MySQL:
-		if kind == Status {
-			return mysqloutbox.NewStatus(db, mysqloutbox.Config{Shards: shards, Schema: n.Schema, Prefix: n.Prefix})
-		}
-		return mysqloutbox.New(db, mysqloutbox.Config{Shards: shards, Schema: n.Schema, Prefix: n.Prefix})
+		return mysqloutbox.New(db, mysqloutbox.Config{Status: kind == Status, Shards: shards, Schema: n.Schema, Prefix: n.Prefix})
 	case SQLite:
 		if n.Schema != "" {
 			return nil, fmt.Errorf("the schema is %q; SQLite has none", n.Schema)
 		}
-		if kind == Status {
-			return sqliteoutbox.NewStatus(db, sqliteoutbox.Config{Shards: shards, Prefix: n.Prefix})
-		}
-		return sqliteoutbox.New(db, sqliteoutbox.Config{Shards: shards, Prefix: n.Prefix})
+		return sqliteoutbox.New(db, sqliteoutbox.Config{Status: kind == Status, Shards: shards, Prefix: n.Prefix})
 	}
 	return nil, fmt.Errorf("there is no outbox for %q", d)
 }

@@ -41,9 +41,16 @@ func PartNames() []string {
 	return []string{PartOutbox, PartStatus, PartBus, PartIdempotency, PartLeases, PartCounter, PartCounterLog}
 }
 
-// Layouts are the names of the idempotency table's layouts.
-func Layouts() []string {
-	return []string{string(sqlidempotency.EventHandled), string(sqlidempotency.ProcessedEvents)}
+// Layouts are the names of the idempotency table's layouts, the default first.
+func Layouts() []string { return []string{"event_handled", "processed_events"} }
+
+// ProcessedEvents is the field of sqlidempotency.Config that a layout's name stands for; "" is
+// the default.
+func ProcessedEvents(layout string) (bool, error) {
+	if all := Layouts(); layout != "" && !slices.Contains(all, layout) {
+		return false, fmt.Errorf("%q is no layout of the idempotency table; use %s", layout, strings.Join(all, " or "))
+	}
+	return layout == "processed_events", nil
 }
 
 // Parts returns the named parts in a dialect. layout is that of the idempotency table, the
@@ -80,9 +87,13 @@ func published(d Dialect, part, layout string, box sqlname.Names) ([]migrations.
 			Postgres: pgbus.Migrations, MySQL: mysqlbus.Migrations, SQLite: sqlitebus.Migrations,
 		}[d]()
 	case PartIdempotency:
-		return of(sqlidempotency.New(none, sqlidempotency.Config{Dialect: sqltx.Dialect(d), Layout: sqlidempotency.Layout(layout)}))
+		processed, err := ProcessedEvents(layout)
+		if err != nil {
+			return nil, err
+		}
+		return of(sqlidempotency.New(none, sqlidempotency.Config{Dialect: sqltx.Dialect(d), ProcessedEvents: processed}))
 	case PartLeases:
-		return of(sqlidempotency.NewLeases(none, sqlidempotency.LeaseConfig{Dialect: sqltx.Dialect(d)}))
+		return of(sqlidempotency.NewLeases(none, sqlidempotency.Config{Dialect: sqltx.Dialect(d)}))
 	case PartCounter:
 		return of(sqlcounter.New(none, sqlcounter.Config{Dialect: sqltx.Dialect(d)}))
 	case PartCounterLog:

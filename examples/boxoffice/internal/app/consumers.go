@@ -25,7 +25,7 @@ type consumers struct {
 	// Set by connect.
 	runner *bus.Runner
 	guards map[ops.Consumer]metrics.Guard
-	pruner *idempotency.Pruner // deletes old idempotency keys
+	prune  func(context.Context) error // deletes old idempotency keys
 }
 
 func newConsumers(b *base, all ...[]store.Consumer) *consumers {
@@ -41,8 +41,8 @@ func (c *consumers) connect(b *base, operator *ops.Ops, mirror *artists) error {
 	if err := keys.Migrate(context.Background()); err != nil {
 		return err
 	}
-	if c.pruner, err = idempotency.NewPruner(keys, idempotency.PrunerConfig{Logger: b.log}); err != nil {
-		return err
+	c.prune = func(ctx context.Context) error {
+		return idempotency.RunPruner(ctx, keys, idempotency.PrunerConfig{Logger: b.log})
 	}
 	c.runner, err = bus.NewRunner(b.bus, bus.RunnerConfig{DrainTimeout: b.opt.Drain, Logger: b.log, WorkerID: b.holder, Hooks: operator.Hooks(), TracerProvider: b.tracing})
 	if err != nil {

@@ -142,7 +142,7 @@ func (o *office) start(run *stages, s *server, ln net.Listener) {
 	}
 	if worker {
 		run.start("consumers", o.consumers.runner.Run)
-		run.start("pruner", o.consumers.pruner.Run)
+		run.start("pruner", o.consumers.prune)
 		run.start("hold timeout", o.sales.booking.Run)
 		run.start("payments", o.sales.executor.Run)
 		run.start("votes", o.social.Votes.Run)

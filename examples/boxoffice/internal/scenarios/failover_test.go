@@ -194,14 +194,14 @@ func newDrill(t *testing.T, ctx context.Context, p *pair.Pair) *drill {
 		dialect = sqltx.Postgres
 		cursor, err := pgoutbox.New(d.pool, pgoutbox.Config{})
 		must(err)
-		status, err := pgoutbox.NewStatus(d.pool, pgoutbox.Config{})
+		status, err := pgoutbox.New(d.pool, pgoutbox.Config{Status: true})
 		must(err)
 		d.stores["cursor"], d.stores["status"] = cursor, status
 		migrations = append(migrations, cursor.Migrate, status.Migrate)
 	} else {
 		cursor, err := mysqloutbox.New(d.pool, mysqloutbox.Config{})
 		must(err)
-		status, err := mysqloutbox.NewStatus(d.pool, mysqloutbox.Config{})
+		status, err := mysqloutbox.New(d.pool, mysqloutbox.Config{Status: true})
 		must(err)
 		d.stores["cursor"], d.stores["status"] = cursor, status
 		migrations = append(migrations, cursor.Migrate, status.Migrate)

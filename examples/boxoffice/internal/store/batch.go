@@ -28,12 +28,12 @@ type batcher struct {
 
 // unit is one writer.
 type unit struct {
-	ctx     context.Context
-	fn      writeFunc
-	part    *sqltx.Adoption // its own part of a shared transaction; nil when alone
-	done    chan struct{}   // closed when err and crashed are set
-	err     error
-	crashed any
+	ctx       context.Context
+	fn        writeFunc
+	committed func()        // runs the hooks of its own part of a shared transaction; nil when alone
+	done      chan struct{} // closed when err and crashed are set
+	err       error
+	crashed   any
 }
 
 func newBatcher(db *sql.DB) *batcher { return &batcher{db: db} }
@@ -127,7 +127,7 @@ func (b *batcher) run(units []*unit) {
 // raised in its own writer.
 func (u *unit) told() {
 	defer func() { u.crashed = recover() }()
-	u.part.Committed()
+	u.committed()
 }
 
 // alone runs one unit in a transaction of its own.
@@ -149,13 +149,13 @@ func (u *unit) behindSavepoint(ctx context.Context, db *sql.DB, tx *sql.Tx) erro
 	if _, err := tx.ExecContext(ctx, "SAVEPOINT writer"); err != nil {
 		return fmt.Errorf("store: begin: %w", err)
 	}
-	own, part := sqltx.Adopt(ctx, db, tx)
-	u.part = part
+	own, end, committed := sqltx.Adopt(ctx, db, tx)
+	u.committed = committed
 	func() {
 		defer func() { u.crashed = recover() }()
 		u.err = u.fn(merged{own, u.ctx}, tx)
 	}()
-	if err := part.End(); u.err == nil {
+	if err := end(); u.err == nil {
 		u.err = err
 	}
 	if u.err != nil || u.crashed != nil {

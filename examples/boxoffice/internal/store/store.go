@@ -99,7 +99,7 @@ func (s *Store) Ping(ctx context.Context) error {
 // the same seats in any order, and the database ends a deadlock by rolling one of
 // them back.
 func (s *Store) Write(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
-	if _, joined := sqltx.From(ctx); !joined && s.dialect.groupCommit {
+	if _, joined := sqltx.On(ctx, s.writer); !joined && s.dialect.groupCommit {
 		return s.batch.do(ctx, fn)
 	}
 	return sqltx.Do(ctx, s.writer, fn)

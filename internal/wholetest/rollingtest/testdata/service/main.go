@@ -96,7 +96,7 @@ func open() (db *sql.DB, s store, err error) {
 			return nil, nil, err
 		}
 		if *status {
-			s, err = pgoutbox.NewStatus(db, pgoutbox.Config{})
+			s, err = pgoutbox.New(db, pgoutbox.Config{Status: true})
 		} else {
 			s, err = pgoutbox.New(db, pgoutbox.Config{})
 		}
@@ -105,7 +105,7 @@ func open() (db *sql.DB, s store, err error) {
 			return nil, nil, err
 		}
 		if *status {
-			s, err = mysqloutbox.NewStatus(db, mysqloutbox.Config{})
+			s, err = mysqloutbox.New(db, mysqloutbox.Config{Status: true})
 		} else {
 			s, err = mysqloutbox.New(db, mysqloutbox.Config{})
 		}
@@ -114,7 +114,7 @@ func open() (db *sql.DB, s store, err error) {
 			return nil, nil, err
 		}
 		if *status {
-			s, err = sqliteoutbox.NewStatus(db, sqliteoutbox.Config{})
+			s, err = sqliteoutbox.New(db, sqliteoutbox.Config{Status: true})
 		} else {
 			s, err = sqliteoutbox.New(db, sqliteoutbox.Config{})
 		}
