@@ -141,7 +141,7 @@ func TestRateLimitEveryReason(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		daily := limits
-		daily.Day = driver.DayLimit{Limit: 10, HighReserve: 4}
+		daily.DayLimit, daily.DayHighReserve = 10, 4
 		m := newMeter(t, nil, daily)
 		time.Sleep(10 * time.Second)
 		m.full()

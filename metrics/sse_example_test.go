@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-go/millrace/sse/memsse"
 )
 
-func ExampleNewSSE() {
+func ExampleNew_hub() {
 	store, err := memsse.NewCap(memsse.Config{})
 	if err != nil {
 		panic(err)
@@ -23,7 +23,7 @@ func ExampleNewSSE() {
 	if err != nil {
 		panic(err)
 	}
-	collector, err := metrics.NewSSE(hub)
+	collector, err := metrics.New(hub)
 	if err != nil {
 		panic(err)
 	}

@@ -47,7 +47,7 @@ func streams(t *testing.T, o *office, member string) (*httptest.Server, *wire) {
 	}
 	sent := &wire{before: hub.ToMember}
 	o.inbox.SetSender(sent)
-	replay := sse.ReplayFunc(func(ctx context.Context, since sse.Cursors) (sse.Missed, error) {
+	replay := sse.Replayer(func(ctx context.Context, since sse.Cursors) (sse.Missed, error) {
 		return o.inbox.Replay(ctx, member, since)
 	})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
