@@ -1,6 +1,6 @@
 // Package counter keeps frequently changing counts (the comments of a post) without a hot row
-// for every change: deltas go to a store at once, and every few seconds [Counter.Run] updates
-// the totals in the database. Package driver is for authors of stores.
+// for every change: deltas go to a store at once, and every few seconds a flusher, [Counter.Run],
+// updates the totals in the database. Package driver is for authors of stores.
 //
 //	comments, err := counter.New("comment", store, counter.Config{Applier: applier, Source: log})
 //	go comments.Run(ctx)

@@ -97,10 +97,7 @@ func TestRateLimitCounts(t *testing.T) {
 }
 
 func ExampleNew_limiter() {
-	store, err := memratelimit.New(memratelimit.Config{})
-	if err != nil {
-		panic(err)
-	}
+	store := memratelimit.New()
 	limiter, err := ratelimit.New(store, ratelimit.Config{Limits: ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350}})
 	if err != nil {
 		panic(err)

@@ -11,14 +11,7 @@ import (
 )
 
 func ExampleNew_hub() {
-	store, err := memsse.NewCap(memsse.Config{})
-	if err != nil {
-		panic(err)
-	}
-	broker, err := memsse.NewBroker()
-	if err != nil {
-		panic(err)
-	}
+	store, broker := memsse.New()
 	hub, err := sse.New(store, broker, sse.Config{})
 	if err != nil {
 		panic(err)

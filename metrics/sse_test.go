@@ -15,14 +15,7 @@ import (
 
 func newHub(t testing.TB) *sse.Hub {
 	t.Helper()
-	c, err := memsse.NewCap(memsse.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := memsse.NewBroker()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, b := memsse.New()
 	hub, err := sse.New(c, b, sse.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)

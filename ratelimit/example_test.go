@@ -13,10 +13,7 @@ import (
 )
 
 func newLimiter(limits ratelimit.Limits) *ratelimit.Limiter {
-	store, err := memratelimit.New(memratelimit.Config{})
-	if err != nil {
-		panic(err)
-	}
+	store := memratelimit.New()
 	limiter, err := ratelimit.New(store, ratelimit.Config{Limits: limits})
 	if err != nil {
 		panic(err)

@@ -14,14 +14,7 @@ import (
 )
 
 func ExampleNew() {
-	store, err := memsse.NewCap(memsse.Config{})
-	if err != nil {
-		panic(err)
-	}
-	broker, err := memsse.NewBroker()
-	if err != nil {
-		panic(err)
-	}
+	store, broker := memsse.New()
 	hub, err := sse.New(store, broker, sse.Config{Retry: time.Second, Spread: time.Millisecond})
 	if err != nil {
 		panic(err)

@@ -23,14 +23,7 @@ import (
 // them.
 func streams(t *testing.T, o *office, member string) (*httptest.Server, *wire) {
 	t.Helper()
-	limit, err := memsse.NewCap(memsse.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	broker, err := memsse.NewBroker()
-	if err != nil {
-		t.Fatal(err)
-	}
+	limit, broker := memsse.New()
 	hub, err := sse.New(limit, broker, sse.Config{Retry: time.Millisecond, Spread: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)

@@ -61,10 +61,7 @@ func TestScenario08LowCapExhausted(t *testing.T) {
 	}
 	inMemory := func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			store, err := memratelimit.New(memratelimit.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			store := memratelimit.New()
 			run(t, func() *ratelimit.Limiter {
 				l, err := ratelimit.New(store, ratelimit.Config{Limits: limits, Logger: quiet})
 				if err != nil {

@@ -76,10 +76,7 @@ func newTown(t *testing.T, url string, s setup) *town {
 	if w.coalescer, err = coalesce.New(memcoalesce.New(), coalesce.Config{}); err != nil {
 		t.Fatal(err)
 	}
-	permits, err := memratelimit.New(memratelimit.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	permits := memratelimit.New()
 	w.limits = ratelimit.Limits{HardLimit: hardLimit, Rate: rate, LowRate: lowRate}
 	if w.limiter, err = ratelimit.New(permits, ratelimit.Config{Limits: w.limits, Logger: quiet}); err != nil {
 		t.Fatal(err)
