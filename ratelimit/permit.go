@@ -27,9 +27,8 @@ func (l *Limiter) permit(c *caller) *Permit {
 func (p *Permit) expired() bool { return p.l.now() >= p.useBy }
 
 // Use runs fn, which writes one call to the upstream, unless it is too late or no use is left
-// ([ErrPermitSpent]). A permit of AllowN has n uses. The
-// error of fn is returned unchanged, and its use is spent: part of the call may have been
-// written.
+// ([ErrPermitSpent]). A permit of AllowN has n uses. The error of fn is returned unchanged, and
+// its use is spent: part of the call may have been written.
 //
 // The time is checked and fn runs under one lock per limiter, so that a process that is stopped
 // in between is late with one call and not with many. All other permits of the limiter wait

@@ -111,8 +111,8 @@ func (t *transport) CloseIdleConnections() { t.base.CloseIdleConnections() }
 
 type permitKey struct{}
 
-// WithPermit passes a permit to the transport of [NewTransport], which then need not wait for the first call.
-// The caller still has to give the permit back.
+// WithPermit passes a permit to the transport of [NewTransport], which then need not wait for the
+// first call. The caller still has to give the permit back.
 func WithPermit(ctx context.Context, p *Permit) context.Context {
 	return context.WithValue(ctx, permitKey{}, p)
 }
