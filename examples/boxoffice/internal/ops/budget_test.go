@@ -76,7 +76,7 @@ func TestBudget(t *testing.T) {
 				ratelimit.High: {"global": 2},
 			},
 			StoreCalls: 9, RPS: 100, Remaining: [2]int{ratelimit.Low: 3, ratelimit.High: 12}, DayUsed: 4711,
-			Waiting: [2]int{ratelimit.Low: 8, ratelimit.High: 1},
+			Waiting: [2]int{ratelimit.Low: 8, ratelimit.High: 1}, Breaker: "closed",
 		},
 		Coalescer: coalescer{Published: 1, Coalesced: 2, Upgraded: 3, Reruns: 4, Conflicts: 5, Obsolete: 6, Refused: 7, Breaker: "closed"},
 		Database:  func() string { return "half-open" },
@@ -107,9 +107,9 @@ func TestBudget(t *testing.T) {
 
 // Values that a process does not know are null, not zero.
 func TestBudgetUnknown(t *testing.T) {
-	idle := ratelimit.Stats{StoreCalls: 3, Remaining: [2]int{7, 7}}
+	idle := ratelimit.Stats{StoreCalls: 3, Remaining: [2]int{7, 7}, Breaker: "closed"}
 	open := ratelimit.Stats{StoreCalls: 3, RPS: 9, Remaining: [2]int{7, 7}, Breaker: "open"}
-	starved := ratelimit.Stats{StoreCalls: 3, Waiting: [2]int{1, 0}}
+	starved := ratelimit.Stats{StoreCalls: 3, Waiting: [2]int{1, 0}, Breaker: "closed"}
 	for name, c := range map[string]struct {
 		cfg  ops.BudgetConfig
 		want []string
