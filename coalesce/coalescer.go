@@ -26,25 +26,15 @@ func New(store driver.Store, cfg Config) (*Coalescer, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	cfg.Hooks = cfg.Hooks.withDefaults()
 	c := &Coalescer{store: store, cfg: cfg, ttl: driver.TTLs{High: cfg.HighTTL, Low: cfg.LowTTL, Version: cfg.VersionTTL}}
 	c.guard = newGuard(cfg, func(key string, err error) {
 		c.counts.refused.Add(1)
-		cfg.Hooks.Refused(key, err)
+		if cfg.OnRefused != nil {
+			cfg.OnRefused(key, err)
+		}
 	})
 	return c, nil
 }
-
-// Option changes one request.
-type Option func(*options)
-
-type options struct{ again bool }
-
-// Again asks for one more run if the key is being refreshed already. Use it for a request that
-// knows of a change which the current run may have missed. However many requests ask, there is
-// one more run, of high priority if any of them has it. The holder of the lock starts it after
-// [Coalescer.Done].
-func Again() Option { return func(o *options) { o.again = true } }
 
 // Request decides whether the caller should have the key refreshed. If the decision is Mine,
 // the caller publishes the ticket, and releases it if the publish fails; [Coalescer.Do] does
@@ -53,17 +43,25 @@ func Again() Option { return func(o *options) { o.again = true } }
 // After an error the outcome is unknown: the request is refused, and if it was executed in
 // spite of the error, the lock stands until its TTL. Callers of one process that ask the same
 // question at the same time share a call of the store.
-func (c *Coalescer) Request(ctx context.Context, key string, p Priority, opts ...Option) (Decision, error) {
-	var o options
-	for _, set := range opts {
-		set(&o)
-	}
+func (c *Coalescer) Request(ctx context.Context, key string, p Priority) (Decision, error) {
+	return c.request(ctx, key, p, false)
+}
+
+// Again is a Request of a caller that knows of a change which the current run may have missed:
+// if the key is being refreshed already, there is one more run afterwards. However many callers
+// ask, it is one, of high priority if any of them has it. The holder of the lock starts it after
+// [Coalescer.Done]. If the decision is Mine, publish with [Coalescer.Publish].
+func (c *Coalescer) Again(ctx context.Context, key string, p Priority) (Decision, error) {
+	return c.request(ctx, key, p, true)
+}
+
+func (c *Coalescer) request(ctx context.Context, key string, p Priority, again bool) (Decision, error) {
 	if err := driver.Check(key, p); err != nil {
 		return Decision{}, err
 	}
 	var d Decision
 	err := c.guard.ask(ctx, "request", key, func(ctx context.Context) (err error) {
-		if o.again {
+		if again {
 			d, err = c.store.Request(ctx, key, p, true, c.ttl)
 			return err
 		}
@@ -83,14 +81,16 @@ func (c *Coalescer) Request(ctx context.Context, key string, p Priority, opts ..
 	case AlreadyProcessing:
 		c.counts.coalesced.Add(1)
 	}
-	c.cfg.Hooks.Decided(d)
+	if c.cfg.OnDecided != nil {
+		c.cfg.OnDecided(d)
+	}
 	return d, nil
 }
 
 // Release ends a ticket without a refresh: after a publish that failed, or when its event
 // became a dead letter. It reports whether the ticket held the lock. Of many concurrent
 // releases exactly one succeeds, and a release never deletes another's lock. A run that was
-// requested with [Again] is dropped with the lock.
+// requested with [Coalescer.Again] is dropped with the lock.
 func (c *Coalescer) Release(ctx context.Context, key string, p Priority, version int64) (released bool, err error) {
 	t := Ticket{Key: key, Priority: p, Version: version}
 	if err := t.Check(); err != nil {
@@ -146,6 +146,8 @@ func (c *Coalescer) Extend(ctx context.Context, key string, p Priority, version 
 func (c *Coalescer) note(t Ticket, held bool, err error) {
 	if err == nil && !held {
 		c.counts.conflicts.Add(1)
-		c.cfg.Hooks.Conflict(t)
+		if c.cfg.OnConflict != nil {
+			c.cfg.OnConflict(t)
+		}
 	}
 }

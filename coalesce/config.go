@@ -22,25 +22,31 @@ type Config struct {
 	// Timeout bounds each call of the store; 1 s when zero. After it the call is refused. A
 	// caller's own deadline counts too.
 	Timeout time.Duration
-	// Breaker refuses calls at once while the store is unavailable.
-	Breaker Breaker
-	// Hooks report decisions, conflicts and refusals.
-	Hooks Hooks
-}
-
-// Breaker configures the circuit breaker in front of the store. The zero value works.
-type Breaker struct {
-	// Calls is how many calls within Window the breaker needs to decide; 10 when zero.
-	Calls int
-	// Share is the share of failed calls that opens the breaker, above 0 and up to 1; 0.5 when
+	// The circuit breaker refuses calls at once while the store is unavailable. It needs
+	// BreakerCalls calls within BreakerWindow to decide, 10 and 10 s when zero, and opens when
+	// the share BreakerRatio of them has failed, above 0 and up to 1; 0.5 when zero.
+	BreakerCalls  int
+	BreakerWindow time.Duration
+	BreakerRatio  float64
+	// BreakerOpenFor is how long all calls are refused before some are tried again; 30 s when
 	// zero.
-	Share float64
-	// Window is the time over which calls are counted; 10 s when zero.
-	Window time.Duration
-	// Open is how long all calls are refused before some are tried again; 30 s when zero.
-	Open time.Duration
-	// Trials is how many calls are then let through, all of which must succeed; 5 when zero.
-	Trials int
+	BreakerOpenFor time.Duration
+	// BreakerTrials is how many calls are then let through, all of which must succeed; 5 when
+	// zero.
+	BreakerTrials int
+	// The functions below are called synchronously, possibly several at once; they must be
+	// quick and must not panic. Each may be nil.
+
+	// OnDecided is called with the answer to each request.
+	OnDecided func(d Decision)
+	// OnConflict is called when a ticket was to be released, ended or extended and did not hold
+	// its lock any more: the lock had expired, was upgraded, or had been ended before.
+	OnConflict func(t Ticket)
+	// OnRefused is called for each call that failed because the store is unavailable.
+	OnRefused func(key string, err error)
+	// OnBreaker is called when the circuit breaker changes its state: "closed", "half-open" or
+	// "open". It must not call the coalescer.
+	OnBreaker func(from, to string)
 }
 
 func (c Config) withDefaults() Config {
@@ -48,11 +54,11 @@ func (c Config) withDefaults() Config {
 	c.LowTTL = cmp.Or(c.LowTTL, time.Minute)
 	c.VersionTTL = cmp.Or(c.VersionTTL, 45*time.Minute)
 	c.Timeout = cmp.Or(c.Timeout, time.Second)
-	c.Breaker.Calls = cmp.Or(c.Breaker.Calls, 10)
-	c.Breaker.Share = cmp.Or(c.Breaker.Share, 0.5)
-	c.Breaker.Window = cmp.Or(c.Breaker.Window, 10*time.Second)
-	c.Breaker.Open = cmp.Or(c.Breaker.Open, 30*time.Second)
-	c.Breaker.Trials = cmp.Or(c.Breaker.Trials, 5)
+	c.BreakerCalls = cmp.Or(c.BreakerCalls, 10)
+	c.BreakerRatio = cmp.Or(c.BreakerRatio, 0.5)
+	c.BreakerWindow = cmp.Or(c.BreakerWindow, 10*time.Second)
+	c.BreakerOpenFor = cmp.Or(c.BreakerOpenFor, 30*time.Second)
+	c.BreakerTrials = cmp.Or(c.BreakerTrials, 5)
 	return c
 }
 
@@ -64,7 +70,7 @@ func (c Config) validate() error {
 		usual string
 	}{
 		{"HighTTL", c.HighTTL, "30 s"}, {"LowTTL", c.LowTTL, "60 s"}, {"VersionTTL", c.VersionTTL, "45 min"},
-		{"Timeout", c.Timeout, "1 s"}, {"Breaker.Window", c.Breaker.Window, "10 s"}, {"Breaker.Open", c.Breaker.Open, "30 s"},
+		{"Timeout", c.Timeout, "1 s"}, {"BreakerWindow", c.BreakerWindow, "10 s"}, {"BreakerOpenFor", c.BreakerOpenFor, "30 s"},
 	} {
 		if f.value < time.Millisecond {
 			return fmt.Errorf("coalesce: Config.%s is %v; use at least a millisecond, or 0 for %s", f.name, f.value, f.usual)
@@ -74,12 +80,12 @@ func (c Config) validate() error {
 	case c.VersionTTL <= max(c.HighTTL, c.LowTTL):
 		return fmt.Errorf("coalesce: Config.VersionTTL is %v, not above HighTTL (%v) and LowTTL (%v); a version must outlive its lock",
 			c.VersionTTL, c.HighTTL, c.LowTTL)
-	case c.Breaker.Calls < 1:
-		return fmt.Errorf("coalesce: Config.Breaker.Calls is %d; use at least 1, or 0 for 10", c.Breaker.Calls)
-	case !(c.Breaker.Share > 0 && c.Breaker.Share <= 1):
-		return fmt.Errorf("coalesce: Config.Breaker.Share is %v; use more than 0 and at most 1, or 0 for 0.5", c.Breaker.Share)
-	case c.Breaker.Trials < 1:
-		return fmt.Errorf("coalesce: Config.Breaker.Trials is %d; use at least 1, or 0 for 5", c.Breaker.Trials)
+	case c.BreakerCalls < 1:
+		return fmt.Errorf("coalesce: Config.BreakerCalls is %d; use at least 1, or 0 for 10", c.BreakerCalls)
+	case !(c.BreakerRatio > 0 && c.BreakerRatio <= 1):
+		return fmt.Errorf("coalesce: Config.BreakerRatio is %v; use more than 0 and at most 1, or 0 for 0.5", c.BreakerRatio)
+	case c.BreakerTrials < 1:
+		return fmt.Errorf("coalesce: Config.BreakerTrials is %d; use at least 1, or 0 for 5", c.BreakerTrials)
 	}
 	return nil
 }

@@ -49,10 +49,10 @@
 // # One more run
 //
 // A request for a key that is being refreshed may know of a change that the current run has
-// missed. With [Again] it leaves a mark on the lock. Done then passes the lock to a new version
-// in the same step, and its caller publishes that version. However many requests ask, there is
-// one more run, with the highest of their priorities. The mark moves with an upgrade. It ends
-// with the lock: by a release, by expiry, and with lost state, after which the next request
+// missed. By [Coalescer.Again] it leaves a mark on the lock. Done then passes the lock to a new
+// version in the same step, and its caller publishes that version. However many requests ask,
+// there is one more run, with the highest of their priorities. The mark moves with an upgrade. It
+// ends with the lock: by a release, by expiry, and with lost state, after which the next request
 // finds the key free. The mark does not show whether the run had really begun by then; one run
 // too many does no harm.
 //

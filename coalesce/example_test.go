@@ -85,7 +85,7 @@ func ExampleCoalescer_Done() {
 	check(err)
 	check(coalescer.Publish(ctx, run.Ticket, publish))
 	for range 100 {
-		_, err := coalescer.Request(ctx, "artist-7", coalesce.Low, coalesce.Again())
+		_, err := coalescer.Again(ctx, "artist-7", coalesce.Low)
 		check(err)
 	}
 	// The worker, after its work; version, priority and key are those of the event.

@@ -26,17 +26,20 @@ var (
 )
 
 func newGuard(cfg Config, refused func(string, error)) guard {
-	b := cfg.Breaker
 	return guard{
 		timeout: cfg.Timeout, refused: refused,
 		circuit: gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
-			MaxRequests: uint32(b.Trials), Interval: b.Window, BucketPeriod: b.Window / 10, Timeout: b.Open,
+			MaxRequests: uint32(cfg.BreakerTrials), Interval: cfg.BreakerWindow, BucketPeriod: cfg.BreakerWindow / 10, Timeout: cfg.BreakerOpenFor,
 			ReadyToTrip: func(n gobreaker.Counts) bool {
 				judged := n.TotalSuccesses + n.TotalFailures
-				return judged >= uint32(b.Calls) && float64(n.TotalFailures) >= b.Share*float64(judged)
+				return judged >= uint32(cfg.BreakerCalls) && float64(n.TotalFailures) >= cfg.BreakerRatio*float64(judged)
 			},
-			OnStateChange: func(_ string, from, to gobreaker.State) { cfg.Hooks.Breaker(from.String(), to.String()) },
-			IsExcluded:    func(err error) bool { return errors.Is(err, errMoot) },
+			OnStateChange: func(_ string, from, to gobreaker.State) {
+				if cfg.OnBreaker != nil {
+					cfg.OnBreaker(from.String(), to.String())
+				}
+			},
+			IsExcluded: func(err error) bool { return errors.Is(err, errMoot) },
 		}),
 	}
 }

@@ -22,9 +22,9 @@ func TestNewChecks(t *testing.T) {
 	}
 	for name, cfg := range map[string]coalesce.Config{
 		"HighTTL": {HighTTL: -1}, "LowTTL": {LowTTL: time.Microsecond}, "Timeout": {Timeout: -1},
-		"VersionTTL": {LowTTL: time.Hour}, "Breaker.Calls": {Breaker: coalesce.Breaker{Calls: -1}},
-		"Breaker.Share": {Breaker: coalesce.Breaker{Share: 1.5}}, "Breaker.Window": {Breaker: coalesce.Breaker{Window: -1}},
-		"Breaker.Open": {Breaker: coalesce.Breaker{Open: -1}}, "Breaker.Trials": {Breaker: coalesce.Breaker{Trials: -1}},
+		"VersionTTL": {LowTTL: time.Hour}, "BreakerCalls": {BreakerCalls: -1},
+		"BreakerRatio": {BreakerRatio: 1.5}, "BreakerWindow": {BreakerWindow: -1},
+		"BreakerOpenFor": {BreakerOpenFor: -1}, "BreakerTrials": {BreakerTrials: -1},
 	} {
 		if _, err := coalesce.New(memcoalesce.New(), cfg); err == nil || !strings.Contains(err.Error(), "Config."+name) {
 			t.Errorf("%+v: %v, want an error about %s", cfg, err, name)
@@ -39,10 +39,10 @@ func TestTimeout(t *testing.T) {
 		s := watch(func(ctx context.Context, _ string) error { <-ctx.Done(); return ctx.Err() })
 		c := newCoalescer(t, s, coalesce.Config{Timeout: 200 * time.Millisecond})
 		for name, call := range map[string]func() error{
-			"Request": func() error { _, err := c.Request(t.Context(), "k", coalesce.Low); return err },
-			"Again":   func() error { _, err := c.Request(t.Context(), "k", coalesce.Low, coalesce.Again()); return err },
-			"Release": func() error { _, err := c.Release(t.Context(), "k", coalesce.Low, 1); return err },
-			"Current": func() error { _, _, err := c.Current(t.Context(), "k"); return err },
+			"Request":  func() error { _, err := c.Request(t.Context(), "k", coalesce.Low); return err },
+			"Again":    func() error { _, err := c.Again(t.Context(), "k", coalesce.Low); return err },
+			"Release":  func() error { _, err := c.Release(t.Context(), "k", coalesce.Low, 1); return err },
+			"Sequence": func() error { _, err := c.Sequence(t.Context(), "k"); return err },
 		} {
 			began := time.Now()
 			if err := call(); !errors.Is(err, coalesce.ErrUnavailable) || fault.Of(err) != fault.Infrastructure {
@@ -68,10 +68,10 @@ func TestBreaker(t *testing.T) {
 			return nil
 		})
 		refused := 0
-		c := newCoalescer(t, s, coalesce.Config{Hooks: coalesce.Hooks{
-			Breaker: func(from, to string) { changes = append(changes, from+" to "+to) },
-			Refused: func(string, error) { refused++ },
-		}})
+		c := newCoalescer(t, s, coalesce.Config{
+			OnBreaker: func(from, to string) { changes = append(changes, from+" to "+to) },
+			OnRefused: func(string, error) { refused++ },
+		})
 		ask := func(n int) (refusals int) {
 			for range n {
 				_, err := c.Request(t.Context(), "k", coalesce.Low)

@@ -71,9 +71,20 @@ func newCoalescer(t *testing.T, s driver.Store, cfg coalesce.Config) *coalesce.C
 }
 
 // want requests a refresh and checks the outcome.
-func want(t *testing.T, c *coalesce.Coalescer, p coalesce.Priority, o coalesce.Outcome, opts ...coalesce.Option) coalesce.Ticket {
+func want(t *testing.T, c *coalesce.Coalescer, p coalesce.Priority, o driver.Outcome) coalesce.Ticket {
 	t.Helper()
-	d, err := c.Request(t.Context(), "k", p, opts...)
+	return wantOf(t, c.Request, p, o)
+}
+
+// wantAgain requests a refresh, and one more run if the key is being refreshed.
+func wantAgain(t *testing.T, c *coalesce.Coalescer, p coalesce.Priority, o driver.Outcome) coalesce.Ticket {
+	t.Helper()
+	return wantOf(t, c.Again, p, o)
+}
+
+func wantOf(t *testing.T, request func(context.Context, string, coalesce.Priority) (coalesce.Decision, error), p coalesce.Priority, o driver.Outcome) coalesce.Ticket {
+	t.Helper()
+	d, err := request(t.Context(), "k", p)
 	if err != nil || d.Outcome != o {
 		t.Fatalf("%s request: %v, %v; want %v", p, d.Outcome, err, o)
 	}

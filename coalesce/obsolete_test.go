@@ -35,9 +35,6 @@ func TestObsolete(t *testing.T) {
 		if got, err := c.Sequence(t.Context(), "k"); got != uint64(current) || err != nil {
 			t.Errorf("%s: the sequence is %d, %v; want %d", when, got, err, current)
 		}
-		if got, known, err := c.Current(t.Context(), "k"); got != current || known != (current > 0) || err != nil {
-			t.Errorf("%s: the version is %d, %v, %v; want %d", when, got, known, err, current)
-		}
 	}
 	check("before the first request", 1, false, 0)
 	low := want(t, c, coalesce.Low, coalesce.Published)

@@ -16,8 +16,8 @@ import (
 //
 // publish should return before the lock's TTL: after it, another request may publish a newer
 // version, which then is the one that counts.
-func (c *Coalescer) Do(ctx context.Context, key string, p Priority, publish func(ctx context.Context, version int64) error, opts ...Option) (Decision, error) {
-	d, err := c.Request(ctx, key, p, opts...)
+func (c *Coalescer) Do(ctx context.Context, key string, p Priority, publish func(ctx context.Context, version int64) error) (Decision, error) {
+	d, err := c.Request(ctx, key, p)
 	if err != nil || !d.Mine() {
 		return d, err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
 	"github.com/millrace-go/millrace/fault"
 )
@@ -26,7 +27,7 @@ func TestDoPublishesOnce(t *testing.T) {
 		}
 		decisions = append(decisions, d)
 	}
-	for i, o := range []coalesce.Outcome{coalesce.Published, coalesce.AlreadyProcessing, coalesce.Upgraded, coalesce.AlreadyProcessing, coalesce.AlreadyProcessing} {
+	for i, o := range []driver.Outcome{coalesce.Published, coalesce.AlreadyProcessing, coalesce.Upgraded, coalesce.AlreadyProcessing, coalesce.AlreadyProcessing} {
 		if decisions[i].Outcome != o {
 			t.Errorf("request %d: %v, want %v", i, decisions[i].Outcome, o)
 		}
@@ -104,9 +105,9 @@ func TestReleaseThatFails(t *testing.T) {
 // TestAgain: one more run is requested by many, begun once, and released if its publish fails.
 func TestAgain(t *testing.T) {
 	c := newCoalescer(t, memcoalesce.New(), coalesce.Config{})
-	first := want(t, c, coalesce.Low, coalesce.Published, coalesce.Again())
-	want(t, c, coalesce.Low, coalesce.AlreadyProcessing, coalesce.Again())
-	want(t, c, coalesce.Low, coalesce.AlreadyProcessing, coalesce.Again())
+	first := wantAgain(t, c, coalesce.Low, coalesce.Published)
+	wantAgain(t, c, coalesce.Low, coalesce.AlreadyProcessing)
+	wantAgain(t, c, coalesce.Low, coalesce.AlreadyProcessing)
 	next, again, err := c.Done(t.Context(), first.Key, first.Priority, first.Version)
 	if err != nil || !again || next.Version <= first.Version {
 		t.Fatalf("%v, %v, %v", next, again, err)
@@ -115,7 +116,7 @@ func TestAgain(t *testing.T) {
 	if err := c.Publish(t.Context(), next, func(_ context.Context, t coalesce.Ticket) error { published = t; return nil }); err != nil || published != next {
 		t.Fatalf("published %v, %v; want %v", published, err, next)
 	}
-	want(t, c, coalesce.Low, coalesce.AlreadyProcessing, coalesce.Again())
+	wantAgain(t, c, coalesce.Low, coalesce.AlreadyProcessing)
 	last, again, err := c.Done(t.Context(), next.Key, next.Priority, next.Version)
 	if err != nil || !again {
 		t.Fatal(last, again, err)
@@ -137,7 +138,7 @@ func TestAgain(t *testing.T) {
 func TestConflicts(t *testing.T) {
 	var reported []coalesce.Ticket
 	s := memcoalesce.New()
-	c := newCoalescer(t, s, coalesce.Config{Hooks: coalesce.Hooks{Conflict: func(t coalesce.Ticket) { reported = append(reported, t) }}})
+	c := newCoalescer(t, s, coalesce.Config{OnConflict: func(t coalesce.Ticket) { reported = append(reported, t) }})
 	mine := want(t, c, coalesce.High, coalesce.Published)
 	if ok, err := c.Extend(t.Context(), mine.Key, mine.Priority, mine.Version); !ok || err != nil {
 		t.Fatal(ok, err)

@@ -9,21 +9,27 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/coalesce"
+	"github.com/millrace-go/millrace/coalesce/driver"
 )
 
 // crowd counts the outcomes of many concurrent callers.
 type crowd struct {
+	again    bool // they ask for one more run
 	wg       sync.WaitGroup
 	mu       sync.Mutex
-	outcomes map[coalesce.Outcome]int
+	outcomes map[driver.Outcome]int
 	tickets  map[coalesce.Ticket]bool
 	errs     []error
 }
 
-func (w *crowd) ask(ctx context.Context, c *coalesce.Coalescer, n int, p coalesce.Priority, opts ...coalesce.Option) {
+func (w *crowd) ask(ctx context.Context, c *coalesce.Coalescer, n int, p coalesce.Priority) {
+	request := c.Request
+	if w.again {
+		request = c.Again
+	}
 	for range n {
 		w.wg.Go(func() {
-			d, err := c.Request(ctx, "k", p, opts...)
+			d, err := request(ctx, "k", p)
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			if err != nil {
@@ -31,7 +37,7 @@ func (w *crowd) ask(ctx context.Context, c *coalesce.Coalescer, n int, p coalesc
 				return
 			}
 			if w.outcomes == nil {
-				w.outcomes, w.tickets = map[coalesce.Outcome]int{}, map[coalesce.Ticket]bool{}
+				w.outcomes, w.tickets = map[driver.Outcome]int{}, map[coalesce.Ticket]bool{}
 			}
 			w.outcomes[d.Outcome]++
 			w.tickets[d.Ticket] = true
@@ -98,10 +104,10 @@ func TestSharingKeepsQuestionsApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, free := held()
 		c := newCoalescer(t, s, coalesce.Config{Timeout: time.Hour})
-		var low, high, again crowd
+		low, high, again := crowd{}, crowd{}, crowd{again: true}
 		low.ask(t.Context(), c, 3, coalesce.Low)
 		high.ask(t.Context(), c, 3, coalesce.High)
-		again.ask(t.Context(), c, 3, coalesce.Low, coalesce.Again())
+		again.ask(t.Context(), c, 3, coalesce.Low)
 		synctest.Wait()
 		if n := s.calls.Load(); n != 5 {
 			t.Errorf("%d calls under way, want one of low, one of high and three that leave a mark", n)
@@ -155,7 +161,7 @@ func TestSharingSharesErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan error)
 		s := watch(func(context.Context, string) error { return <-free })
-		c := newCoalescer(t, s, coalesce.Config{Timeout: time.Hour, Breaker: coalesce.Breaker{Calls: 1000}})
+		c := newCoalescer(t, s, coalesce.Config{Timeout: time.Hour, BreakerCalls: 1000})
 		var first, others crowd
 		first.ask(t.Context(), c, 1, coalesce.Low)
 		synctest.Wait()

@@ -16,10 +16,7 @@ const (
 // that requests the work, as its key, priority and sequence.
 type Ticket = driver.Ticket
 
-// Outcome is the outcome of a request.
-type Outcome = driver.Outcome
-
-// The outcomes.
+// The outcomes of a request.
 const (
 	// Published: the lock was free. The caller holds it and publishes.
 	Published = driver.Published

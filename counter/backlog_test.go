@@ -17,7 +17,7 @@ import (
 func TestBacklog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, applier, log := memcounter.New(), memcounter.NewApplier(), memcounter.NewLog()
-		f := newFlusher(t, store, applier, counter.FlusherConfig{Source: log, Batch: 1})
+		f := newFlusher(t, store, applier, counter.Config{Source: log, Batch: 1})
 		write := func() {
 			t.Helper()
 			for range 300 {
@@ -60,7 +60,7 @@ func (s *busyStore) Take(ctx context.Context, name string, limit int) ([]driver.
 func TestRoundsEnd(t *testing.T) {
 	for _, source := range []driver.Source{nil, memcounter.NewLog()} {
 		store, applier := &busyStore{Store: memcounter.New()}, memcounter.NewApplier()
-		f := newFlusher(t, store, applier, counter.FlusherConfig{Source: source})
+		f := newFlusher(t, store, applier, counter.Config{Source: source})
 		if err := store.Add(t.Context(), "comment", "post-1", 1); err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestRoundsEnd(t *testing.T) {
 // TestBacklogOfDeltas: the same without a source.
 func TestBacklogOfDeltas(t *testing.T) {
 	store, applier := memcounter.New(), memcounter.NewApplier()
-	f := newFlusher(t, store, applier, counter.FlusherConfig{Batch: 1})
+	f := newFlusher(t, store, applier, counter.Config{Batch: 1})
 	for i := range 65 {
 		if err := store.Add(t.Context(), "comment", fmt.Sprint("post-", i), 1); err != nil {
 			t.Fatal(err)

@@ -12,33 +12,11 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// Config configures a [Counter]. The zero value works.
-type Config struct {
-	// Timeout bounds one call of the store; 250 ms by default. A hanging store delays a request
-	// by this time.
-	Timeout time.Duration
-	// Rest is how long an unreachable store is not called: calls fail at once; 1 s by default.
-	// With a longer Rest, counting resumes later.
-	Rest time.Duration
-	// Totals returns the applied totals for Counts, usually the [driver.Applier]; only Counts requires
-	// it.
-	Totals driver.Totals
-}
+// errResting is returned while an unreachable store is not called.
+var errResting = errors.New("counter: the store could not be reached a moment ago and is left alone")
 
-// ErrResting is returned while an unreachable store is not called.
-var ErrResting = errors.New("counter: the store could not be reached a moment ago and is left alone")
-
-func (c Config) validate() error {
-	switch {
-	case c.Timeout < 0:
-		return fmt.Errorf("counter: Config.Timeout is %s; give a positive duration, or 0 for 250 ms", c.Timeout)
-	case c.Rest < 0:
-		return fmt.Errorf("counter: Config.Rest is %s; give a positive duration, or 0 for 1 s", c.Rest)
-	}
-	return nil
-}
-
-// Counter counts, for example, the comments of each post.
+// Counter counts, for example, the comments of each post. Requests call Add and Counts; one
+// process or more call Run.
 type Counter struct {
 	name  string
 	store driver.Store
@@ -46,6 +24,7 @@ type Counter struct {
 
 	rests         atomic.Pointer[time.Time] // the end of the store's rest
 	added, failed atomic.Int64
+	flusher       *flusher // nil without an applier
 }
 
 // New creates a counter. Its name is part of keys and rows: all processes that share a counter
@@ -57,16 +36,15 @@ func New(name string, store driver.Store, cfg Config) (*Counter, error) {
 	if store == nil {
 		return nil, errors.New("counter: the store is nil; make one with memcounter.New or rediscounter.New")
 	}
+	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = 250 * time.Millisecond
+	c := &Counter{name: name, store: store, cfg: cfg}
+	if cfg.Applier != nil {
+		c.flusher = newFlusher(name, store, cfg)
 	}
-	if cfg.Rest == 0 {
-		cfg.Rest = time.Second
-	}
-	return &Counter{name: name, store: store, cfg: cfg}, nil
+	return c, nil
 }
 
 // Add changes the count of a key by n. Call it after the commit of the counted row, and ignore
@@ -113,14 +91,14 @@ func (c *Counter) Pending(ctx context.Context, keys ...string) (map[string]int64
 // unreachable, Counts returns the totals alone. For an instant around a flush it can be off by
 // recent additions.
 func (c *Counter) Counts(ctx context.Context, keys ...string) (map[string]int64, error) {
-	if c.cfg.Totals == nil {
-		return nil, errors.New("counter: Config.Totals is nil; give the applier to read counts")
+	if c.cfg.Applier == nil {
+		return nil, errNoApplier
 	}
 	pending, err := c.Pending(ctx, keys...)
 	if err != nil && fault.Of(err) == fault.Permanent {
 		return nil, err
 	}
-	totals, err := c.cfg.Totals.Totals(ctx, c.name, keys)
+	totals, err := c.cfg.Applier.Totals(ctx, c.name, keys)
 	if err != nil {
 		return nil, fmt.Errorf("counter: totals of %s: %w", c.name, err)
 	}
@@ -134,7 +112,7 @@ func (c *Counter) Counts(ctx context.Context, keys ...string) (map[string]int64,
 // call calls the store, unless the store rests.
 func (c *Counter) call(ctx context.Context, do func(ctx context.Context) error) error {
 	if until := c.rests.Load(); until != nil && time.Now().Before(*until) {
-		return fault.MarkInfrastructure(ErrResting)
+		return fault.MarkInfrastructure(errResting)
 	}
 	bounded, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
@@ -146,14 +124,23 @@ func (c *Counter) call(ctx context.Context, do func(ctx context.Context) error) 
 	return err
 }
 
-// Stats counts the work of a counter in this process.
-type Stats struct {
-	Name   string // the counter's
-	Added  int64  // successful calls of Add
-	Failed int64  // failed calls of Add
+var errNoApplier = errors.New("counter: Config.Applier is nil; give the one that keeps the totals, such as sqlcounter.New's")
+
+// Run updates the totals at once and then every Config.Every, until the context ends; then it
+// releases the lease and returns nil. A failed round is retried by the next one. Several
+// processes may run the same counter: one works, the others stand by.
+func (c *Counter) Run(ctx context.Context) error {
+	if c.flusher == nil {
+		return errNoApplier
+	}
+	return c.flusher.run(ctx)
 }
 
-// Stats returns the counts so far.
-func (c *Counter) Stats() Stats {
-	return Stats{Name: c.name, Added: c.added.Load(), Failed: c.failed.Load()}
+// Flush runs one round: it updates the totals, and returns the changes, also after a failure.
+// It fails with [driver.ErrLeaseHeld] when another process is at work.
+func (c *Counter) Flush(ctx context.Context) (Round, error) {
+	if c.flusher == nil {
+		return Round{Counter: c.name}, errNoApplier
+	}
+	return c.flusher.flush(ctx)
 }

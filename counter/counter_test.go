@@ -19,7 +19,7 @@ func TestRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := &hangingStore{Store: memcounter.New(), hangs: true}
 		applier := memcounter.NewApplier()
-		c := newCounter(t, hang, counter.Config{Totals: applier})
+		c := newCounter(t, hang, counter.Config{Applier: applier})
 		began := time.Now()
 		if err := c.Add(t.Context(), "a", 1); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a store that hangs: %v", err)

@@ -44,8 +44,8 @@ func crashAt(t *testing.T, sourced bool, c *crash) bool {
 			t.Fatal(err)
 		}
 	}
-	cfg := func(s driver.Source) counter.FlusherConfig {
-		out := counter.FlusherConfig{Batch: 3, Every: time.Nanosecond, Lease: time.Nanosecond * 2}
+	cfg := func(s driver.Source) counter.Config {
+		out := counter.Config{Batch: 3, Every: time.Nanosecond, Lease: time.Nanosecond * 2}
 		if sourced {
 			out.Source = s
 		}
@@ -78,7 +78,7 @@ func crashAt(t *testing.T, sourced bool, c *crash) bool {
 // flush, which reads no row twice.
 func TestRowsAreTheTruth(t *testing.T) {
 	store, applier, log := memcounter.New(), memcounter.NewApplier(), memcounter.NewLog()
-	f := newFlusher(t, store, applier, counter.FlusherConfig{Source: log, Batch: 2})
+	f := newFlusher(t, store, applier, counter.Config{Source: log, Batch: 2})
 	add := func(key string, rows, adds int) {
 		t.Helper()
 		for range rows {
@@ -143,8 +143,8 @@ func TestLaterDeltasStay(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	f := newFlusher(t, store, applier, counter.FlusherConfig{Source: &hookedSource{log, write}})
-	c := newCounter(t, store, counter.Config{Totals: applier})
+	f := newFlusher(t, store, applier, counter.Config{Source: &hookedSource{log, write}})
+	c := newCounter(t, store, counter.Config{Applier: applier})
 	write()
 	for _, total := range []int64{1, 2} {
 		flush(t, f)

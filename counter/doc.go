@@ -1,10 +1,9 @@
 // Package counter keeps frequently changing counts (the comments of a post) without a hot row
-// for every change: deltas go to a store at once, and every few seconds a [Flusher] updates the
-// totals in the database. Package driver is for authors of stores.
+// for every change: deltas go to a store at once, and every few seconds a flusher, [Counter.Run],
+// updates the totals in the database. Package driver is for authors of stores.
 //
-//	comments, err := counter.New("comment", store, counter.Config{Totals: applier})
-//	flusher, err := counter.NewFlusher(comments, applier, counter.FlusherConfig{Source: log})
-//	go flusher.Run(ctx)
+//	comments, err := counter.New("comment", store, counter.Config{Applier: applier, Source: log})
+//	go comments.Run(ctx)
 //	…
 //	err = sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
 //		… INSERT INTO comments …
@@ -76,7 +75,7 @@
 // the store; change rows cannot be written. Between two rounds, readers can see a change twice
 // (added after its row was applied) or not yet; totals never do. Without a Source, a store that
 // loses its data loses the pending deltas. The lease of a killed flusher blocks others for
-// FlusherConfig.Lease (30 s), and counts lag by that time. A batch that stays aside for longer
-// than FlusherConfig.Keep after it was applied is applied again. Append change rows in the
+// Config.Lease (30 s), and counts lag by that time. A batch that stays aside for longer
+// than Config.Keep after it was applied is applied again. Append change rows in the
 // transaction of the counted rows, and let only the flusher change the totals.
 package counter

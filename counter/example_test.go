@@ -10,7 +10,7 @@ import (
 
 func ExampleNew() {
 	applier := memcounter.NewApplier()
-	views, err := counter.New("view", memcounter.New(), counter.Config{Totals: applier})
+	views, err := counter.New("view", memcounter.New(), counter.Config{Applier: applier})
 	check(err)
 	ctx := context.Background()
 	check(views.Add(ctx, "show-1", 1))
@@ -20,11 +20,9 @@ func ExampleNew() {
 	// Output: map[show-1:2] <nil>
 }
 
-func ExampleNewFlusher() {
+func ExampleCounter_Flush() {
 	store, applier, log := memcounter.New(), memcounter.NewApplier(), memcounter.NewLog()
-	comments, err := counter.New("comment", store, counter.Config{Totals: applier})
-	check(err)
-	flusher, err := counter.NewFlusher(comments, applier, counter.FlusherConfig{Source: log})
+	comments, err := counter.New("comment", store, counter.Config{Applier: applier, Source: log})
 	check(err)
 	ctx := context.Background()
 
@@ -35,7 +33,7 @@ func ExampleNewFlusher() {
 	before, err := comments.Counts(ctx, "post-1")
 	check(err)
 
-	round, err := flusher.Flush(ctx) // Run does so every 3 s
+	round, err := comments.Flush(ctx) // Run does so every 3 s
 	check(err)
 	after, err := comments.Counts(ctx, "post-1")
 	check(err)

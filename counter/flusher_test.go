@@ -16,7 +16,7 @@ import (
 )
 
 // start runs a flusher until the test calls stop.
-func start(t *testing.T, f *counter.Flusher) (stop func()) {
+func start(t *testing.T, f *counter.Counter) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -33,7 +33,7 @@ func start(t *testing.T, f *counter.Flusher) (stop func()) {
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, applier := memcounter.New(), memcounter.NewApplier()
-		c := newCounter(t, store, counter.Config{Totals: applier})
+		c := newCounter(t, store, counter.Config{Applier: applier})
 		add := func() {
 			t.Helper()
 			if err := c.Add(t.Context(), "post-1", 1); err != nil {
@@ -49,7 +49,7 @@ func TestRun(t *testing.T) {
 			}
 		}
 		add()
-		stop := start(t, newFlusher(t, store, applier, counter.FlusherConfig{}))
+		stop := start(t, newFlusher(t, store, applier, counter.Config{}))
 		counts(1, 1) // at once
 		add()
 		counts(1, 2)
@@ -64,14 +64,14 @@ func TestRun(t *testing.T) {
 func TestOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, applier := memcounter.New(), memcounter.NewApplier()
-		first := newFlusher(t, store, applier, counter.FlusherConfig{})
-		second := newFlusher(t, store, applier, counter.FlusherConfig{})
+		first := newFlusher(t, store, applier, counter.Config{})
+		second := newFlusher(t, store, applier, counter.Config{})
 		stopFirst := start(t, first)
 		synctest.Wait()
 		stopSecond := start(t, second)
 		time.Sleep(31 * time.Second)
 		synctest.Wait()
-		if a, b := first.Stats(), second.Stats(); a.Rounds != 11 || a.Standby != 0 || b.Rounds != 0 || b.Standby != 11 || b.Failed != 0 {
+		if a, b := first.Stats(), second.Stats(); a.Rounds != 11 || a.Standby != 0 || b.Rounds != 0 || b.Standby != 11 || b.FailedRounds != 0 {
 			t.Errorf("first %+v, second %+v", a, b)
 		}
 		// The lease is released, so the second flusher has it at its next round.
@@ -91,7 +91,7 @@ func TestStaleFlusher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, log := range []driver.MemoryLog{nil, memcounter.NewLog()} {
 			store, applier := memcounter.New(), memcounter.NewApplier()
-			cfg := counter.FlusherConfig{}
+			cfg := counter.Config{}
 			if log != nil {
 				cfg.Source = log
 				if err := log.Append(counter.Change{Key: "post-1", N: 5}); err != nil {
@@ -180,7 +180,7 @@ func TestStoreAway(t *testing.T) {
 		away := errors.New("away")
 		store := &failingStore{Store: memcounter.New(), err: away}
 		applier, log := memcounter.NewApplier(), memcounter.NewLog()
-		f := newFlusher(t, store, applier, counter.FlusherConfig{Source: log, Logger: slog.New(slog.NewTextHandler(&said, nil))})
+		f := newFlusher(t, store, applier, counter.Config{Source: log, Logger: slog.New(slog.NewTextHandler(&said, nil))})
 		stop := start(t, f)
 		if err := log.Append(counter.Change{Key: "post-1", N: 1}); err != nil {
 			t.Fatal(err)
@@ -188,7 +188,7 @@ func TestStoreAway(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		wantTotals(t, applier, map[string]int64{"post-1": 1})
-		if s := f.Stats(); s.Failed != 4 || s.Rounds != 0 {
+		if s := f.Stats(); s.FailedRounds != 4 || s.Rounds != 0 {
 			t.Errorf("%+v", s)
 		}
 		store.fail(nil)
@@ -225,7 +225,7 @@ func TestCallThatHangs(t *testing.T) {
 		if err := store.Add(t.Context(), "comment", "post-1", 5); err != nil {
 			t.Fatal(err)
 		}
-		f := newFlusher(t, store, &hangingApplier{Applier: applier}, counter.FlusherConfig{})
+		f := newFlusher(t, store, &hangingApplier{Applier: applier}, counter.Config{})
 		stop := start(t, f)
 		time.Sleep(29 * time.Second)
 		synctest.Wait()
@@ -233,7 +233,7 @@ func TestCallThatHangs(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		wantTotals(t, applier, map[string]int64{"post-1": 5})
-		if s := f.Stats(); s.Failed != 1 || s.Batches != 1 {
+		if s := f.Stats(); s.FailedRounds != 1 || s.Batches != 1 {
 			t.Errorf("%+v", s)
 		}
 		stop()
@@ -244,7 +244,7 @@ func TestCallThatHangs(t *testing.T) {
 func TestOldGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, applier, log := memcounter.New(), memcounter.NewApplier(), memcounter.NewLog()
-		f := newFlusher(t, store, applier, counter.FlusherConfig{Source: log, Keep: time.Hour})
+		f := newFlusher(t, store, applier, counter.Config{Source: log, Keep: time.Hour})
 		for range 3 {
 			if err := log.Append(counter.Change{Key: "post-1", N: 1}); err != nil {
 				t.Fatal(err)
@@ -269,7 +269,7 @@ func TestOldGoes(t *testing.T) {
 func TestMuchThatIsOldGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, applier, log := memcounter.New(), memcounter.NewApplier(), memcounter.NewLog()
-		f := newFlusher(t, store, applier, counter.FlusherConfig{Source: log, Keep: time.Hour})
+		f := newFlusher(t, store, applier, counter.Config{Source: log, Keep: time.Hour})
 		for range 25_000 {
 			if err := log.Append(counter.Change{Key: "post-1", N: 1}); err != nil {
 				t.Fatal(err)
@@ -291,7 +291,7 @@ func TestMuchThatIsOldGoes(t *testing.T) {
 func TestObserve(t *testing.T) {
 	store, applier := memcounter.New(), memcounter.NewApplier()
 	var seen []counter.Round
-	f := newFlusher(t, store, applier, counter.FlusherConfig{Observe: func(r counter.Round) { seen = append(seen, r) }})
+	f := newFlusher(t, store, applier, counter.Config{Observe: func(r counter.Round) { seen = append(seen, r) }})
 	flush(t, f)
 	if err := store.Add(t.Context(), "comment", "post-1", 2); err != nil {
 		t.Fatal(err)
@@ -305,23 +305,25 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-func TestFlusherChecks(t *testing.T) {
-	c, a := newCounter(t, memcounter.New(), counter.Config{}), memcounter.NewApplier()
+func TestChecks(t *testing.T) {
+	c, store := newCounter(t, memcounter.New(), counter.Config{}), memcounter.New()
 	for want, err := range map[string]error{
-		"the counter is nil":   second(counter.NewFlusher(nil, a, counter.FlusherConfig{})),
-		"the applier is nil":   second(counter.NewFlusher(c, nil, counter.FlusherConfig{})),
-		"FlusherConfig.Every":  second(counter.NewFlusher(c, a, counter.FlusherConfig{Every: -1})),
-		"FlusherConfig.Batch":  second(counter.NewFlusher(c, a, counter.FlusherConfig{Batch: 4001})),
-		"FlusherConfig.Lease":  second(counter.NewFlusher(c, a, counter.FlusherConfig{Lease: time.Second})),
-		"FlusherConfig.Keep":   second(counter.NewFlusher(c, a, counter.FlusherConfig{Keep: time.Minute})),
-		"the name":             second(counter.New("Comment", memcounter.New(), counter.Config{})),
-		"the store is nil":     second(counter.New("comment", nil, counter.Config{})),
-		"Config.Timeout":       second(counter.New("comment", memcounter.New(), counter.Config{Timeout: -1})),
-		"Config.Rest":          second(counter.New("comment", memcounter.New(), counter.Config{Rest: -1})),
-		"Config.Totals is nil": second(c.Counts(t.Context(), "a")),
+		"the name":       second(counter.New("Comment", store, counter.Config{})),
+		"store is nil":   second(counter.New("comment", nil, counter.Config{})),
+		"Config.Every":   second(counter.New("comment", store, counter.Config{Every: -1})),
+		"Config.Batch":   second(counter.New("comment", store, counter.Config{Batch: 4001})),
+		"Config.Lease":   second(counter.New("comment", store, counter.Config{Lease: time.Second})),
+		"Config.Keep":    second(counter.New("comment", store, counter.Config{Keep: time.Minute})),
+		"Config.Timeout": second(counter.New("comment", store, counter.Config{Timeout: -1})),
+		"Config.Rest":    second(counter.New("comment", store, counter.Config{Rest: -1})),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want an error about %s", err, want)
+		}
+	}
+	for call, err := range map[string]error{"Counts": second(c.Counts(t.Context(), "a")), "Flush": second(c.Flush(t.Context())), "Run": c.Run(t.Context())} {
+		if err == nil || !strings.Contains(err.Error(), "Config.Applier is nil") {
+			t.Errorf("%s without an applier: %v", call, err)
 		}
 	}
 }

@@ -54,14 +54,14 @@ func (a limitedApplier) Prune(ctx context.Context, counter string, age time.Dura
 }
 
 // read reads changes, and is cancelled if it hangs.
-func (f *Flusher) read(ctx context.Context, after string) ([]Change, string, error) {
+func (f *flusher) read(ctx context.Context, after string) ([]Change, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	return f.cfg.Source.Read(ctx, after, f.cfg.Batch)
 }
 
 // trim drops change rows that were applied long ago, if the source can do so.
-func (f *Flusher) trim(ctx context.Context, applied string) (int, error) {
+func (f *flusher) trim(ctx context.Context, applied string) (int, error) {
 	t, ok := f.cfg.Source.(driver.Trimmer)
 	if !ok || applied == "" {
 		return 0, nil

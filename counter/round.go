@@ -36,9 +36,8 @@ const (
 	follows = 256
 )
 
-// Flush runs one round: it updates the totals, and returns the changes, also after a failure.
-// It fails with [driver.ErrLeaseHeld] when another flusher is at work.
-func (f *Flusher) Flush(ctx context.Context) (Round, error) {
+// flush is [Counter.Flush].
+func (f *flusher) flush(ctx context.Context) (Round, error) {
 	r := Round{Counter: f.counter}
 	select {
 	case f.turn <- struct{}{}:
@@ -69,7 +68,7 @@ func (f *Flusher) Flush(ctx context.Context) (Round, error) {
 }
 
 // drain applies the store's deltas, first those that are aside already.
-func (f *Flusher) drain(ctx context.Context, l driver.Lease, r *Round) error {
+func (f *flusher) drain(ctx context.Context, l driver.Lease, r *Round) error {
 	for {
 		aside, err := f.store.Aside(ctx, f.counter)
 		if err != nil {
@@ -100,13 +99,13 @@ func (f *Flusher) drain(ctx context.Context, l driver.Lease, r *Round) error {
 
 // full reports whether one of the batches is full, so that there may be more. Deltas added
 // during a round are for the next one; otherwise the round of a busy counter would never end.
-func (f *Flusher) full(taken []driver.Taken) bool {
+func (f *flusher) full(taken []driver.Taken) bool {
 	return slices.ContainsFunc(taken, func(t driver.Taken) bool { return len(t.Deltas) >= f.cfg.Batch })
 }
 
 // applyAll applies batches of the store's deltas and forgets each one once it is applied, even
 // if another flusher applied it.
-func (f *Flusher) applyAll(ctx context.Context, l driver.Lease, taken []driver.Taken, r *Round) error {
+func (f *flusher) applyAll(ctx context.Context, l driver.Lease, taken []driver.Taken, r *Round) error {
 	for _, t := range taken {
 		slices.SortFunc(t.Deltas, func(a, b driver.Delta) int { return cmp.Compare(a.Key, b.Key) })
 		b := driver.Batch{ID: t.ID, Rows: len(t.Deltas), Deltas: t.Deltas}
@@ -128,7 +127,7 @@ func (f *Flusher) applyAll(ctx context.Context, l driver.Lease, taken []driver.T
 
 // settle applies the change rows, and then drops the deltas that were taken before the rows
 // were read: a writer adds after its commit, so their rows have been read.
-func (f *Flusher) settle(ctx context.Context, l driver.Lease, r *Round) error {
+func (f *flusher) settle(ctx context.Context, l driver.Lease, r *Round) error {
 	taken, lost := f.gather(ctx)
 	if err := f.follow(ctx, l, r); err != nil {
 		return errors.Join(err, lost)
@@ -149,7 +148,7 @@ func (f *Flusher) settle(ctx context.Context, l driver.Lease, r *Round) error {
 
 // gather takes deltas aside. If the store fails, the rows are still applied: the deltas aside
 // are then dropped in a later round.
-func (f *Flusher) gather(ctx context.Context) ([]driver.Taken, error) {
+func (f *flusher) gather(ctx context.Context) ([]driver.Taken, error) {
 	taken, err := f.store.Aside(ctx, f.counter)
 	if err != nil {
 		return nil, err
@@ -170,7 +169,7 @@ func (f *Flusher) gather(ctx context.Context) ([]driver.Taken, error) {
 const savePosition = time.Minute
 
 // follow applies the change rows up to those that were committed when it began.
-func (f *Flusher) follow(ctx context.Context, l driver.Lease, r *Round) error {
+func (f *flusher) follow(ctx context.Context, l driver.Lease, r *Round) error {
 	at := l.Position
 	for range follows {
 		changes, next, err := f.read(ctx, at)
@@ -222,7 +221,7 @@ const (
 	careSteps = 10
 )
 
-func (f *Flusher) care(ctx context.Context, l driver.Lease) error {
+func (f *flusher) care(ctx context.Context, l driver.Lease) error {
 	if time.Since(f.cared) < careEvery {
 		return nil
 	}

@@ -7,16 +7,18 @@ import (
 	"github.com/millrace-go/millrace/counter/driver"
 )
 
-// FlusherStats counts the work of a flusher in this process.
-type FlusherStats struct {
-	Counter   string // the name of the flushed counter
-	Rounds    int64  // successful rounds
-	Standby   int64  // rounds that found another flusher at work
-	Failed    int64  // failed rounds
-	Batches   int64  // transactions that changed totals, or read rows
-	Rows      int64  // change rows, or deltas, in these
-	Repeated  int64  // batches that had been applied already
-	Discarded int64  // deltas whose rows were applied
+// Stats counts the work of a counter in this process.
+type Stats struct {
+	Name         string // the counter's
+	Added        int64  // successful calls of Add
+	Failed       int64  // failed calls of Add
+	Rounds       int64  // successful rounds of Run and Flush
+	Standby      int64  // rounds that found another process at work
+	FailedRounds int64  // failed rounds
+	Batches      int64  // transactions that changed totals, or read rows
+	Rows         int64  // change rows, or deltas, in these
+	Repeated     int64  // batches that had been applied already
+	Discarded    int64  // deltas whose rows were applied
 }
 
 type flusherStats struct {
@@ -43,11 +45,12 @@ func (s *flusherStats) count(r *Round, err error) {
 }
 
 // Stats returns the counts so far.
-func (f *Flusher) Stats() FlusherStats {
-	s := &f.stats
-	return FlusherStats{
-		Counter: f.counter,
-		Rounds:  s.rounds.Load(), Standby: s.standby.Load(), Failed: s.failed.Load(), Batches: s.batches.Load(),
-		Rows: s.rows.Load(), Repeated: s.repeated.Load(), Discarded: s.discarded.Load(),
+func (c *Counter) Stats() Stats {
+	out := Stats{Name: c.name, Added: c.added.Load(), Failed: c.failed.Load()}
+	if c.flusher != nil {
+		s := &c.flusher.stats
+		out.Rounds, out.Standby, out.FailedRounds = s.rounds.Load(), s.standby.Load(), s.failed.Load()
+		out.Batches, out.Rows, out.Repeated, out.Discarded = s.batches.Load(), s.rows.Load(), s.repeated.Load(), s.discarded.Load()
 	}
+	return out
 }

@@ -101,19 +101,16 @@ func newCounter(t testing.TB, store driver.Store, cfg counter.Config) *counter.C
 	return c
 }
 
-func newFlusher(t testing.TB, store driver.Store, applier driver.Applier, cfg counter.FlusherConfig) *counter.Flusher {
+func newFlusher(t testing.TB, store driver.Store, applier driver.Applier, cfg counter.Config) *counter.Counter {
 	t.Helper()
 	if cfg.Logger == nil {
 		cfg.Logger = quiet
 	}
-	f, err := counter.NewFlusher(newCounter(t, store, counter.Config{}), applier, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	cfg.Applier = applier
+	return newCounter(t, store, cfg)
 }
 
-func flush(t testing.TB, f *counter.Flusher) counter.Round {
+func flush(t testing.TB, f *counter.Counter) counter.Round {
 	t.Helper()
 	r, err := f.Flush(t.Context())
 	if err != nil {
@@ -122,7 +119,7 @@ func flush(t testing.TB, f *counter.Flusher) counter.Round {
 	return r
 }
 
-func wantTotals(t testing.TB, a driver.Totals, want map[string]int64) {
+func wantTotals(t testing.TB, a driver.Applier, want map[string]int64) {
 	t.Helper()
 	var keys []string
 	for key := range want {

@@ -74,13 +74,7 @@ func (c BusConfig) withDefaults() BusConfig {
 
 func (c Consumer) id() [2]string { return [2]string{c.Topic, c.Group} }
 
-// BusCollector is a [prometheus.Collector] of a bus and its consumers. A scrape reads from memory
-// and does not query the transport.
-type BusCollector struct {
-	prometheus.Collector
-	took *prometheus.HistogramVec
-}
-
+// busCollector is a [prometheus.Collector] of a bus and its consumers.
 type busCollector struct {
 	cfg    BusConfig
 	topics []string // of dead letters
@@ -100,10 +94,11 @@ type perConsumer struct {
 	read func(bus.ConsumerStatus) int64
 }
 
-// NewBus creates a collector of a bus; the caller registers it.
-func NewBus(cfg BusConfig) (*BusCollector, error) {
+// NewBus creates a collector of a bus, which the caller registers, and the hooks that measure its
+// handlers: the RunnerConfig.Hooks. A scrape reads from memory and does not query the transport.
+func NewBus(cfg BusConfig) (prometheus.Collector, bus.Hooks, error) {
 	if err := cfg.validate(); err != nil {
-		return nil, err
+		return nil, bus.Hooks{}, err
 	}
 	cfg = cfg.withDefaults()
 	desc := func(name, help string, variable ...string) *prometheus.Desc {
@@ -142,7 +137,9 @@ func NewBus(cfg BusConfig) (*BusCollector, error) {
 			c.topics = append(c.topics, one.DeadLetters)
 		}
 	}
-	return &BusCollector{c, c.took}, nil
+	return c, bus.Hooks{OnHandled: func(h bus.Report) {
+		c.took.WithLabelValues(h.Topic, h.Group).Observe(h.Took.Seconds())
+	}}, nil
 }
 
 func pausedNow(s bus.ConsumerStatus) int64 {
@@ -150,13 +147,6 @@ func pausedNow(s bus.ConsumerStatus) int64 {
 		return 1
 	}
 	return 0
-}
-
-// Hooks measure the handlers; set them in the RunnerConfig.
-func (c *BusCollector) Hooks() bus.Hooks {
-	return bus.Hooks{OnHandled: func(h bus.Report) {
-		c.took.WithLabelValues(h.Topic, h.Group).Observe(h.Took.Seconds())
-	}}
 }
 
 // Describe implements [prometheus.Collector].

@@ -30,7 +30,7 @@ type busStand struct {
 	bus       *bus.Bus
 	lags      *bus.LagMonitor
 	runner    *bus.Runner
-	collector *metrics.BusCollector
+	collector prometheus.Collector
 }
 
 // newBusStand makes a busStand on the transport from over, or on memory when over is nil.
@@ -59,10 +59,11 @@ func newBusStand(t *testing.T, over func(busdriver.Driver) busdriver.Driver, cfg
 		cfg.Consumers = []metrics.Consumer{{Topic: "t", Group: "g"}}
 	}
 	cfg.Status = func() []bus.ConsumerStatus { return s.runner.Status() }
-	if s.collector, err = metrics.NewBus(cfg); err != nil {
+	var hooks bus.Hooks
+	if s.collector, hooks, err = metrics.NewBus(cfg); err != nil {
 		t.Fatal(err)
 	}
-	if s.runner, err = bus.NewRunner(s.bus, bus.RunnerConfig{Logger: quiet, Hooks: s.collector.Hooks()}); err != nil {
+	if s.runner, err = bus.NewRunner(s.bus, bus.RunnerConfig{Logger: quiet, Hooks: hooks}); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -329,7 +330,7 @@ func TestBusConfig(t *testing.T) {
 		"Consumers[1]": {Bus: s.bus, Lags: s.lags, Consumers: append(one, one...)},
 		"Buckets":      {Bus: s.bus, Lags: s.lags, Consumers: one, Buckets: []float64{2, 1}},
 	} {
-		if _, err := metrics.NewBus(cfg); err == nil || !strings.Contains(err.Error(), "Config."+field) {
+		if _, _, err := metrics.NewBus(cfg); err == nil || !strings.Contains(err.Error(), "Config."+field) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
@@ -346,14 +347,14 @@ func ExampleNewBus() {
 		panic(err)
 	}
 	var runner *bus.Runner
-	collector, err := metrics.NewBus(metrics.BusConfig{
+	collector, hooks, err := metrics.NewBus(metrics.BusConfig{
 		Bus: b, Lags: lags, Consumers: []metrics.Consumer{{Topic: "payment.events", Group: "mailer", DeadLetters: "dlq.payment"}},
 		Status: func() []bus.ConsumerStatus { return runner.Status() },
 	})
 	if err != nil {
 		panic(err)
 	}
-	if runner, err = bus.NewRunner(b, bus.RunnerConfig{Hooks: collector.Hooks()}); err != nil {
+	if runner, err = bus.NewRunner(b, bus.RunnerConfig{Hooks: hooks}); err != nil {
 		panic(err)
 	}
 	registry := prometheus.NewRegistry()

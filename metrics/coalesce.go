@@ -21,8 +21,7 @@ type coalesceSeries struct {
 
 var _ prometheus.Collector = (*coalesceCollector)(nil)
 
-// NewCoalesce creates a collector of the counts of a coalescer. Register it.
-func NewCoalesce(c *coalesce.Coalescer) (prometheus.Collector, error) {
+func newCoalesce(c *coalesce.Coalescer) (prometheus.Collector, error) {
 	if c == nil {
 		return nil, errors.New("metrics: the coalescer is nil; make one with coalesce.New")
 	}

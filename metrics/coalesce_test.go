@@ -20,7 +20,7 @@ func TestCoalesceCollector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	collector, err := metrics.NewCoalesce(c)
+	collector, err := metrics.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,17 +54,17 @@ func TestCoalesceCollector(t *testing.T) {
 	if got := promtest.Read(t, collector); !maps.Equal(got, wanted) {
 		t.Errorf("%v, want %v", got, wanted)
 	}
-	if _, err := metrics.NewCoalesce(nil); err == nil {
+	if _, err := metrics.New[*coalesce.Coalescer](nil); err == nil {
 		t.Error("a collector of nothing was made")
 	}
 }
 
-func ExampleNewCoalesce() {
+func ExampleNew_coalescer() {
 	coalescer, err := coalesce.New(memcoalesce.New(), coalesce.Config{})
 	if err != nil {
 		panic(err)
 	}
-	collector, err := metrics.NewCoalesce(coalescer)
+	collector, err := metrics.New(coalescer)
 	if err != nil {
 		panic(err)
 	}

@@ -2,8 +2,6 @@ package metrics_test
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,23 +13,19 @@ import (
 	"github.com/millrace-go/millrace/metrics/promtest"
 )
 
-func countersPair(t testing.TB, log driver.Source) (*counter.Counter, *counter.Flusher) {
+func newCounter(t testing.TB, log driver.Source) *counter.Counter {
 	t.Helper()
-	c, err := counter.New("comment", memcounter.New(), counter.Config{})
+	c, err := counter.New("comment", memcounter.New(), counter.Config{Applier: memcounter.NewApplier(), Source: log})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := counter.NewFlusher(c, memcounter.NewApplier(), counter.FlusherConfig{Source: log})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c, f
+	return c
 }
 
 // countersScrape returns each series with its value.
-func countersScrape(t testing.TB, c *counter.Counter, f *counter.Flusher) map[string]float64 {
+func countersScrape(t testing.TB, c *counter.Counter) map[string]float64 {
 	t.Helper()
-	collector, err := metrics.NewCounters([]*counter.Counter{c}, []*counter.Flusher{f})
+	collector, err := metrics.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,8 +45,7 @@ func countersExpect(t *testing.T, got, want map[string]float64) {
 }
 
 func TestCountersEverySeriesFromTheStart(t *testing.T) {
-	c, f := countersPair(t, nil)
-	countersExpect(t, countersScrape(t, c, f), map[string]float64{
+	countersExpect(t, countersScrape(t, newCounter(t, nil)), map[string]float64{
 		"millrace_counter_adds_total comment ok": 0, "millrace_counter_adds_total comment failed": 0,
 		"millrace_counter_rounds_total comment ok": 0, "millrace_counter_rounds_total comment standby": 0,
 		"millrace_counter_rounds_total comment failed": 0, "millrace_counter_batches_total comment": 0,
@@ -63,7 +56,7 @@ func TestCountersEverySeriesFromTheStart(t *testing.T) {
 
 func TestCountersCounts(t *testing.T) {
 	log := memcounter.NewLog()
-	c, f := countersPair(t, log)
+	c := newCounter(t, log)
 	for range 3 {
 		if err := log.Append(driver.Change{Key: "a", N: 1}); err != nil {
 			t.Fatal(err)
@@ -77,15 +70,15 @@ func TestCountersCounts(t *testing.T) {
 	if err := c.Add(gone, "a", 1); err == nil {
 		t.Error("an addition succeeded in a context that has ended")
 	}
-	if _, err := f.Flush(gone); err == nil {
+	if _, err := c.Flush(gone); err == nil {
 		t.Error("a flush succeeded in a context that has ended")
 	}
 	for range 2 {
-		if _, err := f.Flush(t.Context()); err != nil {
+		if _, err := c.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	countersExpect(t, countersScrape(t, c, f), map[string]float64{
+	countersExpect(t, countersScrape(t, c), map[string]float64{
 		"millrace_counter_adds_total comment ok": 3, "millrace_counter_adds_total comment failed": 1,
 		"millrace_counter_rounds_total comment ok": 2, "millrace_counter_rounds_total comment standby": 0,
 		"millrace_counter_rounds_total comment failed": 1, "millrace_counter_batches_total comment": 1,
@@ -94,36 +87,34 @@ func TestCountersCounts(t *testing.T) {
 	})
 }
 
-func TestCountersConfig(t *testing.T) {
-	c, f := countersPair(t, nil)
-	for want, give := range map[string]struct {
-		counters []*counter.Counter
-		flushers []*counter.Flusher
-	}{
-		"neither":     {},
-		"counters[0]": {[]*counter.Counter{nil}, nil},
-		"counters[1]": {[]*counter.Counter{c, c}, nil},
-		"flushers[0]": {nil, []*counter.Flusher{nil}},
-		"flushers[1]": {nil, []*counter.Flusher{f, f}},
-	} {
-		if _, err := metrics.NewCounters(give.counters, give.flushers); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v; want an error about %s", err, want)
+// TestCountersOfTwoNames: counters of different names are in one registry, and one name is there
+// once.
+func TestCountersOfTwoNames(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	register := func(name string) error {
+		c, err := counter.New(name, memcounter.New(), counter.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		collector, err := metrics.New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return registry.Register(collector)
+	}
+	for _, name := range []string{"comment", "view"} {
+		if err := register(name); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
-}
-
-func ExampleNewCounters() {
-	views, err := counter.New("view", memcounter.New(), counter.Config{})
-	if err != nil {
-		panic(err)
+	if _, err := metrics.New[*counter.Counter](nil); err == nil {
+		t.Error("a nil counter was taken")
 	}
-	collector, err := metrics.NewCounters([]*counter.Counter{views}, nil)
-	if err != nil {
-		panic(err)
+	if err := register("view"); err == nil {
+		t.Error("a name was registered twice")
 	}
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collector)
 	families, err := registry.Gather()
-	fmt.Println(len(families), err)
-	// Output: 1 <nil>
+	if err != nil || len(families) != 6 || len(families[0].GetMetric()) != 4 {
+		t.Errorf("%d families, %v", len(families), err)
+	}
 }

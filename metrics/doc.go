@@ -1,6 +1,6 @@
 // Package metrics exports what the packages of this library count to Prometheus.
 //
-//	collector, err := metrics.NewOutbox(metrics.OutboxConfig{Monitor: monitor})
+//	collector, err := metrics.New(limiter)
 //	…
 //	registry.MustRegister(collector)
 //
@@ -20,8 +20,8 @@
 // # An outbox and its relay
 //
 //	monitor, err := outbox.NewMonitor(store, outbox.MonitorConfig{})
-//	collector, err := metrics.NewOutbox(metrics.OutboxConfig{Monitor: monitor, Topics: …})
-//	relay, err := outbox.NewRelay(store, publisher, outbox.RelayConfig{Hooks: collector.Hooks(outbox.Hooks{})})
+//	collector, hooks, err := metrics.NewOutbox(metrics.OutboxConfig{Monitor: monitor, Topics: …})
+//	relay, err := outbox.NewRelay(store, publisher, outbox.RelayConfig{Hooks: hooks})
 //	go monitor.Run(ctx)
 //
 //	series of the outbox, in all processes      meaning
@@ -67,8 +67,8 @@
 //
 // # A bus, its consumers and its dead letters
 //
-//	collector, err := metrics.NewBus(metrics.BusConfig{Bus: b, Lags: lags, Consumers: …, Status: …})
-//	runner, err := bus.NewRunner(b, bus.RunnerConfig{Hooks: collector.Hooks()})
+//	collector, hooks, err := metrics.NewBus(metrics.BusConfig{Bus: b, Lags: lags, Consumers: …, Status: …})
+//	runner, err := bus.NewRunner(b, bus.RunnerConfig{Hooks: hooks})
 //	go lags.Run(ctx)
 //
 //	series of the transport                      meaning, for all processes
@@ -132,6 +132,8 @@
 //
 // # A coalescer
 //
+//	collector, err := metrics.New(coalescer)
+//
 //	millrace_coalesce_hit_total             requests for a key that was being refreshed already
 //	millrace_coalesce_upgrade_total         requests that took over from low priority
 //	millrace_coalesce_lock_conflict_total   tickets that did not hold their lock any more
@@ -141,13 +143,13 @@
 //	every series exists from the start, at 0           TestCoalesceCollector
 //	the values are those of coalesce.Stats             TestCoalesceCollector
 //
-// # Counters and flushers
+// # A counter
 //
-//	collector, err := metrics.NewCounters(counters, flushers)
+//	collector, err := metrics.New(comments)
 //
 //	series                                             meaning, of this process
 //	millrace_counter_adds_total{counter,outcome}       additions: ok, failed (a Source corrects the totals)
-//	millrace_counter_rounds_total{counter,outcome}     rounds of a flusher: ok, standby, failed
+//	millrace_counter_rounds_total{counter,outcome}     rounds of Run and Flush: ok, standby, failed
 //	millrace_counter_batches_total{counter}            transactions that updated totals
 //	millrace_counter_rows_total{counter}               change rows, or deltas, in these
 //	millrace_counter_repeated_batches_total{counter}   batches that had been applied already
@@ -156,10 +158,11 @@
 //	property                                     proven by
 //	every series exists from the start, at 0     TestCountersEverySeriesFromTheStart
 //	they count adds, rounds and batches          TestCountersCounts
+//	counters of two names are in one registry    TestCountersOfTwoNames
 //
 // # A rate limiter
 //
-//	collector, err := metrics.NewRateLimit(limiter)
+//	collector, err := metrics.New(limiter)
 //
 //	series                                                  meaning
 //	millrace_rate_limiter_acquired_total{priority}          calls granted to this process
@@ -182,7 +185,7 @@
 //
 // # A keyed limiter
 //
-//	collector, err := metrics.NewKeyed(limiter)
+//	collector, err := metrics.New(limiter)
 //
 //	series                                       meaning
 //	millrace_keyed_limiter_calls_total{result}   calls of all keys; result is allowed or refused
@@ -193,6 +196,8 @@
 // counts for itself; add the counts up.
 //
 // # A hub of streams
+//
+//	collector, err := metrics.New(hub)
 //
 //	millrace_sse_streams                    streams that are open
 //	millrace_sse_members                    members with a stream

@@ -8,8 +8,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/keyed"
 )
 
-// keyedCollector is a [prometheus.Collector] of one limiter. A scrape reads the limiter's counts in
-// memory, and does not call its store.
+// keyedCollector is a [prometheus.Collector] of one limiter.
 type keyedCollector struct {
 	limiter      *keyed.Limiter
 	calls, alone *prometheus.Desc
@@ -17,8 +16,7 @@ type keyedCollector struct {
 
 var _ prometheus.Collector = (*keyedCollector)(nil)
 
-// NewKeyed creates a collector of a limiter of package keyed; the caller registers it.
-func NewKeyed(limiter *keyed.Limiter) (prometheus.Collector, error) {
+func newKeyed(limiter *keyed.Limiter) (prometheus.Collector, error) {
 	if limiter == nil {
 		return nil, errors.New("metrics: the limiter is nil; make one with keyed.New")
 	}

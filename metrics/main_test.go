@@ -21,7 +21,7 @@ func TestTwoOfAKind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := metrics.NewKeyed(limiter)
+		c, err := metrics.New(limiter)
 		if err != nil {
 			t.Fatal(err)
 		}

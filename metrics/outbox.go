@@ -25,6 +25,8 @@ type OutboxConfig struct {
 	// MaxTopics is how many topics have their own series; 100 by default. Events of further
 	// topics are counted under the topic "other".
 	MaxTopics int
+	// Hooks are called as well by the hooks that NewOutbox returns; none by default.
+	Hooks outbox.Hooks
 	// Buckets of the histograms, in seconds; 1 ms to 5 min by default.
 	Buckets []float64
 }
@@ -57,13 +59,7 @@ func (c OutboxConfig) withDefaults() OutboxConfig {
 	return c
 }
 
-// OutboxCollector is a [prometheus.Collector] of one outbox and of the relay with its Hooks. A scrape
-// reads known values, and does not query the database.
-type OutboxCollector struct {
-	prometheus.Collector
-	relay *outboxRelay
-}
-
+// outboxCollector is a [prometheus.Collector] of one outbox and of the relay with its hooks.
 type outboxCollector struct {
 	cfg                                                                OutboxConfig
 	backlog, oldest, aside, failing, parked, taken, statsAge, snapshot *prometheus.Desc
@@ -72,10 +68,12 @@ type outboxCollector struct {
 
 var _ prometheus.Collector = (*outboxCollector)(nil)
 
-// NewOutbox creates a collector of an outbox; the caller registers it.
-func NewOutbox(cfg OutboxConfig) (*OutboxCollector, error) {
+// NewOutbox creates a collector of an outbox, which the caller registers, and the hooks that count
+// the work of its relay: the relay's RelayConfig.Hooks. Give them to one relay; it may run several
+// times. A scrape reads known values, and does not query the database.
+func NewOutbox(cfg OutboxConfig) (prometheus.Collector, outbox.Hooks, error) {
 	if err := cfg.validate(); err != nil {
-		return nil, err
+		return nil, outbox.Hooks{}, err
 	}
 	cfg = cfg.withDefaults()
 	desc := func(name, help string, variable ...string) *prometheus.Desc {
@@ -93,7 +91,7 @@ func NewOutbox(cfg OutboxConfig) (*OutboxCollector, error) {
 		snapshot: desc("oldest_snapshot_seconds", "Age of the oldest snapshot that a transaction or a replica keeps on the database's server; millrace doctor names its holder."),
 		relay:    newOutboxRelay(cfg),
 	}
-	return &OutboxCollector{c, c.relay}, nil
+	return c, c.relay.hooks(cfg.Hooks), nil
 }
 
 // Describe implements [prometheus.Collector].

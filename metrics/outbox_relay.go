@@ -101,10 +101,8 @@ func (r *outboxRelay) topic(name string) topicSeries {
 	return t
 }
 
-// Hooks returns hooks that count a relay's work and call next. Give them to one relay as its
-// RelayConfig.Hooks; the relay may run several times.
-func (c *OutboxCollector) Hooks(next outbox.Hooks) outbox.Hooks {
-	r := c.relay
+// hooks returns hooks that count a relay's work and call next.
+func (r *outboxRelay) hooks(next outbox.Hooks) outbox.Hooks {
 	return outbox.Hooks{
 		Published: func(shard int, name string, latency time.Duration) {
 			t := r.topic(name)

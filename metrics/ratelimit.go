@@ -9,8 +9,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
-// rateLimitCollector is a [prometheus.Collector] of one limiter. A scrape reads the limiter's counts in
-// memory, and does not call its store.
+// rateLimitCollector is a [prometheus.Collector] of one limiter.
 type rateLimitCollector struct {
 	limiter                                              *ratelimit.Limiter
 	acquired, rejected, returned, calls                  *prometheus.Desc
@@ -19,8 +18,7 @@ type rateLimitCollector struct {
 
 var _ prometheus.Collector = (*rateLimitCollector)(nil)
 
-// NewRateLimit creates a collector of a limiter; the caller registers it.
-func NewRateLimit(limiter *ratelimit.Limiter) (prometheus.Collector, error) {
+func newRateLimit(limiter *ratelimit.Limiter) (prometheus.Collector, error) {
 	if limiter == nil {
 		return nil, errors.New("metrics: the limiter is nil; make one with ratelimit.New")
 	}
@@ -68,5 +66,5 @@ func (c *rateLimitCollector) Collect(out chan<- prometheus.Metric) {
 	send(c.rps, prometheus.GaugeValue, s.RPS)
 	send(c.tokensAge, prometheus.GaugeValue, s.Age.Seconds())
 	send(c.dayUsed, prometheus.GaugeValue, float64(s.DayUsed))
-	send(c.breakerNow, prometheus.GaugeValue, float64(s.Breaker))
+	send(c.breakerNow, prometheus.GaugeValue, map[ratelimit.BreakerState]float64{"half-open": 1, "open": 2}[s.Breaker])
 }

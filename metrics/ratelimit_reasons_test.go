@@ -21,10 +21,7 @@ type meter struct {
 func newMeter(t *testing.T, store driver.Store, limits ratelimit.Limits) meter {
 	t.Helper()
 	if store == nil {
-		var err error
-		if store, err = memratelimit.New(memratelimit.Config{}); err != nil {
-			t.Fatal(err)
-		}
+		store = memratelimit.New()
 	}
 	l, err := ratelimit.New(store, ratelimit.Config{Limits: limits})
 	if err != nil {
@@ -91,10 +88,7 @@ var limits = ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350}
 // yielding concern only low priority, and its share only high.
 func TestRateLimitEveryReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, err := memratelimit.New(memratelimit.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := memratelimit.New()
 		yields := limits
 		yields.LowShare = new(0) // which low would not yield
 		m, other := newMeter(t, store, yields), newMeter(t, store, yields)
@@ -141,7 +135,7 @@ func TestRateLimitEveryReason(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		daily := limits
-		daily.Day = driver.DayLimit{Limit: 10, HighReserve: 4}
+		daily.DayLimit, daily.DayHighReserve = 10, 4
 		m := newMeter(t, nil, daily)
 		time.Sleep(10 * time.Second)
 		m.full()

@@ -22,7 +22,7 @@ func (o *once) Acquire(_ context.Context, _ *driver.Plan, ask driver.Ask) (drive
 	g := driver.Grant{Remaining: [2]int{3, 7}, Day: driver.DayCount{Used: 11}}
 	for range ask.Runs {
 		if o.used {
-			g.Runs = append(g.Runs, driver.RunGrant{Reason: ratelimit.ReasonLowCap})
+			g.Runs = append(g.Runs, driver.RunGrant{Reason: driver.ReasonLowCap})
 		} else {
 			g.Runs = append(g.Runs, driver.RunGrant{Granted: 1})
 		}
@@ -36,7 +36,7 @@ func (o *once) Return(context.Context, *driver.Plan, driver.Returned) error { re
 // rateLimitScrape returns each series with its value, except the rate of the second.
 func rateLimitScrape(t *testing.T, l *ratelimit.Limiter) map[string]float64 {
 	t.Helper()
-	c, err := metrics.NewRateLimit(l)
+	c, err := metrics.New(l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,21 +91,18 @@ func TestRateLimitCounts(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, got[name], want)
 		}
 	}
-	if _, err := metrics.NewRateLimit(nil); err == nil {
+	if _, err := metrics.New[*ratelimit.Limiter](nil); err == nil {
 		t.Error("a nil limiter was taken")
 	}
 }
 
-func ExampleNewRateLimit() {
-	store, err := memratelimit.New(memratelimit.Config{})
-	if err != nil {
-		panic(err)
-	}
+func ExampleNew_limiter() {
+	store := memratelimit.New()
 	limiter, err := ratelimit.New(store, ratelimit.Config{Limits: ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350}})
 	if err != nil {
 		panic(err)
 	}
-	collector, err := metrics.NewRateLimit(limiter)
+	collector, err := metrics.New(limiter)
 	if err != nil {
 		panic(err)
 	}

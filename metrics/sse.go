@@ -24,8 +24,7 @@ type sseSeries struct {
 	read  func(sse.Stats) float64
 }
 
-// NewSSE creates a collector of a hub; the caller registers it.
-func NewSSE(hub *sse.Hub) (prometheus.Collector, error) {
+func newSSE(hub *sse.Hub) (prometheus.Collector, error) {
 	if hub == nil {
 		return nil, errors.New("metrics: the hub is nil; make one with sse.New")
 	}
@@ -53,11 +52,17 @@ func NewSSE(hub *sse.Hub) (prometheus.Collector, error) {
 	gauge("leased", "1 while streams can be opened, as far as the cap goes.", func(s sse.Stats) float64 { return oneIf(s.Leased) })
 	gauge("hearing", "1 while events of all processes are heard.", func(s sse.Stats) float64 { return oneIf(s.Hearing) })
 	counter("opened_total", "Streams that were opened.", func(s sse.Stats) int64 { return s.Opened })
-	ended := map[string]func(sse.Stats) int64{}
-	for reason := range hub.Stats().Ended {
-		ended[reason.String()] = func(s sse.Stats) int64 { return s.Ended[reason] }
-	}
-	by("ended_total", "Streams that ended.", "reason", ended)
+	by("ended_total", "Streams that ended.", "reason", map[string]func(sse.Stats) int64{
+		"gone":     func(s sse.Stats) int64 { return s.Ended.Gone },
+		"slow":     func(s sse.Stats) int64 { return s.Ended.Slow },
+		"evicted":  func(s sse.Stats) int64 { return s.Ended.Evicted },
+		"expired":  func(s sse.Stats) int64 { return s.Ended.Expired },
+		"drained":  func(s sse.Stats) int64 { return s.Ended.Drained },
+		"outage":   func(s sse.Stats) int64 { return s.Ended.Outage },
+		"lost":     func(s sse.Stats) int64 { return s.Ended.Lost },
+		"unsynced": func(s sse.Stats) int64 { return s.Ended.Unsynced },
+		"refused":  func(s sse.Stats) int64 { return s.Ended.Refused },
+	})
 	counter("victims_total", "Streams of any process that gave way to one opened here.", func(s sse.Stats) int64 { return s.Victims })
 	by("refused_total", "Requests without a stream.", "reason", map[string]func(sse.Stats) int64{
 		"outage":  func(s sse.Stats) int64 { return s.Outages },

@@ -10,20 +10,13 @@ import (
 	"github.com/millrace-go/millrace/sse/memsse"
 )
 
-func ExampleNewSSE() {
-	store, err := memsse.NewCap(memsse.Config{})
-	if err != nil {
-		panic(err)
-	}
-	broker, err := memsse.NewBroker()
-	if err != nil {
-		panic(err)
-	}
+func ExampleNew_hub() {
+	store, broker := memsse.New()
 	hub, err := sse.New(store, broker, sse.Config{})
 	if err != nil {
 		panic(err)
 	}
-	collector, err := metrics.NewSSE(hub)
+	collector, err := metrics.New(hub)
 	if err != nil {
 		panic(err)
 	}

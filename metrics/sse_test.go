@@ -15,14 +15,7 @@ import (
 
 func newHub(t testing.TB) *sse.Hub {
 	t.Helper()
-	c, err := memsse.NewCap(memsse.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := memsse.NewBroker()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, b := memsse.New()
 	hub, err := sse.New(c, b, sse.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +26,7 @@ func newHub(t testing.TB) *sse.Hub {
 // sseScrape returns each series with its value.
 func sseScrape(t testing.TB, hub *sse.Hub) map[string]float64 {
 	t.Helper()
-	c, err := metrics.NewSSE(hub)
+	c, err := metrics.New(hub)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +55,7 @@ func TestSSEWhatAHubDoes(t *testing.T) {
 	}
 	request, leave := context.WithCancel(t.Context())
 	opened, served := make(chan struct{}), make(chan error, 1)
-	replay := sse.ReplayFunc(func(context.Context, sse.Cursors) (sse.Missed, error) {
+	replay := sse.Replayer(func(context.Context, sse.Cursors) (sse.Missed, error) {
 		close(opened)
 		return sse.Missed{Events: []sse.Event{{Name: "notification", ID: "1"}}}, nil
 	})
@@ -102,7 +95,7 @@ func TestSSEWhatAHubDoes(t *testing.T) {
 }
 
 func TestSSENewRefusesNoHub(t *testing.T) {
-	if c, err := metrics.NewSSE(nil); err == nil {
+	if c, err := metrics.New[*sse.Hub](nil); err == nil {
 		t.Errorf("a collector of nothing: %v", c)
 	}
 }

@@ -148,7 +148,7 @@ func deniedFlood(t *testing.T, share *int, own int) {
 			t.Fatalf("the whole burst: %+v, %v", d, err)
 		}
 		d, err := l.Allow(ctx, ratelimit.High)
-		if err != nil || d.Allowed || d.Reason != ratelimit.ReasonGlobal || d.RetryAfter <= 0 {
+		if err != nil || d.Allowed || d.Reason != driver.ReasonGlobal || d.RetryAfter <= 0 {
 			t.Fatalf("one more: %+v, %v", d, err)
 		}
 		before := store.calls()
@@ -180,7 +180,7 @@ func deniedFlood(t *testing.T, share *int, own int) {
 		if again, err := l.Allow(ctx, ratelimit.High); err != nil || !again.Allowed || store.calls() != before+1 {
 			t.Fatalf("at the retry time: %+v, %v after %d calls", again, err, store.calls()-before)
 		}
-		if s := l.Stats(); s.Rejected[ratelimit.High][ratelimit.ReasonGlobal] != 10*1000+1+10*5 {
+		if s := l.Stats(); s.Rejected[ratelimit.High][driver.ReasonGlobal] != 10*1000+1+10*5 {
 			t.Errorf("rejected %v", s.Rejected)
 		}
 	})
@@ -196,7 +196,7 @@ func TestLowCapNeverDeniesHigh(t *testing.T) {
 			t.Fatalf("%+v, %v", d, err)
 		}
 		d, err := l.Allow(ctx, ratelimit.Low)
-		if err != nil || d.Allowed || d.Reason != ratelimit.ReasonLowCap {
+		if err != nil || d.Allowed || d.Reason != driver.ReasonLowCap {
 			t.Fatalf("low: %+v, %v", d, err)
 		}
 		for range plan.Burst - plan.LowBurst {
@@ -205,7 +205,7 @@ func TestLowCapNeverDeniesHigh(t *testing.T) {
 			}
 		}
 		calls := store.calls()
-		if d, err = l.Allow(ctx, ratelimit.Low); err != nil || d.Allowed || d.Reason != ratelimit.ReasonLowCap || store.calls() != calls {
+		if d, err = l.Allow(ctx, ratelimit.Low); err != nil || d.Allowed || d.Reason != driver.ReasonLowCap || store.calls() != calls {
 			t.Fatalf("low again: %+v, %v", d, err)
 		}
 	})
@@ -225,7 +225,7 @@ func TestAllowRefusesWhatCanNeverBe(t *testing.T) {
 		}
 	}
 	limits := usual
-	limits.Day = ratelimit.DayLimit{Limit: 10, HighReserve: 8}
+	limits.DayLimit, limits.DayHighReserve = 10, 8
 	l = limiter(t, store, ratelimit.Config{Limits: limits})
 	for p, most := range map[ratelimit.Priority]int{ratelimit.Low: 2, ratelimit.High: 10} {
 		if _, err := l.AllowN(context.Background(), p, most+1); !errors.Is(err, ratelimit.ErrTooLarge) {
@@ -259,10 +259,10 @@ func TestHooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &budget{}
 		var acquired, rejected [2]int
-		l := limiter(t, store, ratelimit.Config{Hooks: ratelimit.Hooks{
-			Acquired: func(p ratelimit.Priority, n int) { acquired[p] += n },
-			Rejected: func(p ratelimit.Priority, reason ratelimit.Reason, n int) { rejected[p] += n },
-		}})
+		l := limiter(t, store, ratelimit.Config{
+			OnAcquired: func(p ratelimit.Priority, n int) { acquired[p] += n },
+			OnRejected: func(p ratelimit.Priority, reason ratelimit.Reason, n int) { rejected[p] += n },
+		})
 		ctx := context.Background()
 		for range 50 {
 			if _, err := l.AllowN(ctx, ratelimit.Low, 2); err != nil {
@@ -273,7 +273,7 @@ func TestHooks(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := l.Stats()
-		if acquired[0] != int(s.Acquired[0]) || acquired[1] != 1 || acquired[0]+rejected[0] != 100 || rejected[0] != int(s.Rejected[0][ratelimit.ReasonLowCap]) {
+		if acquired[0] != int(s.Acquired[0]) || acquired[1] != 1 || acquired[0]+rejected[0] != 100 || rejected[0] != int(s.Rejected[0][driver.ReasonLowCap]) {
 			t.Errorf("acquired %v, rejected %v; Stats %+v", acquired, rejected, s)
 		}
 		if s.RPS != float64(acquired[0]+1) {

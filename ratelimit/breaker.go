@@ -11,27 +11,9 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
-// BreakerState is the state of the circuit breaker between a limiter and its store.
-type BreakerState uint8
-
-// The states: closed lets all calls through, open none, half-open a few as a trial.
-const (
-	BreakerClosed BreakerState = iota
-	BreakerHalfOpen
-	BreakerOpen
-)
-
-// String returns "closed", "half-open" or "open".
-func (s BreakerState) String() string {
-	switch s {
-	case BreakerOpen:
-		return "open"
-	case BreakerHalfOpen:
-		return "half-open"
-	default:
-		return "closed"
-	}
-}
+// BreakerState is the state of the circuit breaker between a limiter and its store: "closed"
+// lets all calls through, "open" none, and "half-open" a few as a trial.
+type BreakerState string
 
 // breaker is between the limiter and the store. Only the goroutine that makes the limiter's one
 // call uses it; all others only read the atomic fields.
@@ -39,19 +21,19 @@ type breaker struct {
 	circuit *gobreaker.CircuitBreaker[driver.Grant]
 	now     func() time.Duration
 	openFor time.Duration
-	state   atomic.Uint32
-	until   atomic.Int64 // no call before this time of the limiter's clock
+	state   atomic.Uint32 // a gobreaker.State
+	until   atomic.Int64  // no call before this time of the limiter's clock
 	last    outcomes
 	changes []breakerChange // since the last call of taken
 }
 
 type breakerChange struct{ from, to BreakerState }
 
-func newBreaker(c BreakerConfig, now func() time.Duration) *breaker {
-	b := &breaker{now: now, openFor: c.OpenFor, last: outcomes{failed: make([]bool, c.Calls)}}
-	threshold := max(1, int(math.Ceil(c.FailureRatio*float64(c.Calls)-1e-9)))
+func newBreaker(c Config, now func() time.Duration) *breaker {
+	b := &breaker{now: now, openFor: c.BreakerOpenFor, last: outcomes{failed: make([]bool, c.BreakerCalls)}}
+	threshold := max(1, int(math.Ceil(c.BreakerRatio*float64(c.BreakerCalls)-1e-9)))
 	b.circuit = gobreaker.NewCircuitBreaker[driver.Grant](gobreaker.Settings{
-		Name: "ratelimit", MaxRequests: uint32(c.Trials), Timeout: c.OpenFor,
+		Name: "ratelimit", MaxRequests: uint32(c.BreakerTrials), Timeout: c.BreakerOpenFor,
 		// The circuit's own counts begin long before a failure: thousands of successful calls
 		// would hide that the last ten failed.
 		ReadyToTrip:   func(gobreaker.Counts) bool { return b.last.full() && b.last.failures >= threshold },
@@ -67,19 +49,13 @@ func (b *breaker) changed(_ string, from, to gobreaker.State) {
 		until = b.now() + b.openFor
 	}
 	b.until.Store(int64(until))
-	b.state.Store(uint32(stateOf(to)))
-	b.changes = append(b.changes, breakerChange{stateOf(from), stateOf(to)})
+	b.state.Store(uint32(to))
+	b.changes = append(b.changes, breakerChange{BreakerState(from.String()), BreakerState(to.String())})
 }
 
-func stateOf(s gobreaker.State) BreakerState {
-	switch s {
-	case gobreaker.StateOpen:
-		return BreakerOpen
-	case gobreaker.StateHalfOpen:
-		return BreakerHalfOpen
-	default:
-		return BreakerClosed
-	}
+// standing returns the state as of the last call.
+func (b *breaker) standing() BreakerState {
+	return BreakerState(gobreaker.State(b.state.Load()).String())
 }
 
 // call makes the call unless the breaker is open.

@@ -28,7 +28,7 @@ func TestFailsClosedWithinTheTimeout(t *testing.T) {
 				if !errors.Is(err, ratelimit.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) || fault.Of(err) != fault.Infrastructure {
 					t.Errorf("caller %d: %v", i, err)
 				}
-				if d.Allowed || d.Permit != nil || d.Reason != ratelimit.ReasonUnavailable {
+				if d.Allowed || d.Permit != nil || d.Reason != driver.ReasonUnavailable {
 					t.Errorf("caller %d: %+v", i, d)
 				}
 			})
@@ -37,7 +37,7 @@ func TestFailsClosedWithinTheTimeout(t *testing.T) {
 		if took := time.Since(began); took != 100*time.Millisecond || store.calls() != 1 {
 			t.Errorf("took %s and %d calls", took, store.calls())
 		}
-		if s := l.Stats(); s.Rejected[0][ratelimit.ReasonUnavailable]+s.Rejected[1][ratelimit.ReasonUnavailable] != 20 {
+		if s := l.Stats(); s.Rejected[0][driver.ReasonUnavailable]+s.Rejected[1][driver.ReasonUnavailable] != 20 {
 			t.Errorf("rejected %v", s.Rejected)
 		}
 	})
@@ -56,9 +56,9 @@ func TestBreaker(t *testing.T) {
 		var changes []string
 		l := limiter(t, store, ratelimit.Config{
 			Limits: ratelimit.Limits{HardLimit: 100_000, Rate: 50_000},
-			Hooks: ratelimit.Hooks{BreakerChanged: func(from, to ratelimit.BreakerState) {
+			OnBreaker: func(from, to ratelimit.BreakerState) {
 				changes = append(changes, fmt.Sprintf("%s to %s", from, to))
-			}},
+			},
 		})
 		ctx := context.Background()
 		allow := func(want bool) ratelimit.Decision {
@@ -78,7 +78,7 @@ func TestBreaker(t *testing.T) {
 		}
 		calls := store.calls()
 		d := allow(false)
-		if d.RetryAfter != 30*time.Second || store.calls() != calls || l.Stats().Breaker != ratelimit.BreakerOpen {
+		if d.RetryAfter != 30*time.Second || store.calls() != calls || l.Stats().Breaker != "open" {
 			t.Fatalf("while open: %+v, %d calls", d, store.calls()-calls)
 		}
 		if _, err := l.Wait(ctx, ratelimit.High); !errors.Is(err, ratelimit.ErrUnavailable) || store.calls() != calls {
@@ -107,7 +107,7 @@ func TestBreaker(t *testing.T) {
 			allow(false)
 		}
 		away = false
-		if l.Stats().Breaker != ratelimit.BreakerClosed {
+		if l.Stats().Breaker != "closed" {
 			t.Error("opened after 9 calls")
 		}
 	})
@@ -122,7 +122,7 @@ func (n nonsense) Acquire(context.Context, *driver.Plan, driver.Ask) (driver.Gra
 func (nonsense) Return(context.Context, *driver.Plan, driver.Returned) error { return nil }
 
 func TestNonsenseIsRefused(t *testing.T) {
-	for _, runs := range [][]driver.RunGrant{nil, {{Granted: 2}}, {{Granted: -1}}, {{}}, {{Granted: 1, Reason: ratelimit.ReasonDay}}, {{Granted: 1}, {Granted: 1}}} {
+	for _, runs := range [][]driver.RunGrant{nil, {{Granted: 2}}, {{Granted: -1}}, {{}}, {{Granted: 1, Reason: driver.ReasonDay}}, {{Granted: 1}, {Granted: 1}}} {
 		l := limiter(t, nonsense{driver.Grant{Runs: runs}}, ratelimit.Config{})
 		if d, err := l.Allow(context.Background(), ratelimit.Low); !errors.Is(err, ratelimit.ErrUnavailable) || d.Allowed {
 			t.Errorf("%+v: %+v, %v", runs, d, err)
@@ -173,13 +173,13 @@ func TestConfigIsChecked(t *testing.T) {
 		t.Error("a nil store was taken")
 	}
 	for name, cfg := range map[string]ratelimit.Config{
-		"Limits.HardLimit":            {},
-		"Config.Timeout":              {Limits: usual, Timeout: -1},
-		"Config.MaxWaiting":           {Limits: usual, MaxWaiting: -1},
-		"Config.Breaker.Calls":        {Limits: usual, Breaker: ratelimit.BreakerConfig{Calls: 1001}},
-		"Config.Breaker.FailureRatio": {Limits: usual, Breaker: ratelimit.BreakerConfig{FailureRatio: 1.5}},
-		"Config.Breaker.OpenFor":      {Limits: usual, Breaker: ratelimit.BreakerConfig{OpenFor: -1}},
-		"Config.Breaker.Trials":       {Limits: usual, Breaker: ratelimit.BreakerConfig{Trials: -1}},
+		"Limits.HardLimit":      {},
+		"Config.Timeout":        {Limits: usual, Timeout: -1},
+		"Config.MaxWaiting":     {Limits: usual, MaxWaiting: -1},
+		"Config.BreakerCalls":   {Limits: usual, BreakerCalls: 1001},
+		"Config.BreakerRatio":   {Limits: usual, BreakerRatio: 1.5},
+		"Config.BreakerOpenFor": {Limits: usual, BreakerOpenFor: -1},
+		"Config.BreakerTrials":  {Limits: usual, BreakerTrials: -1},
 	} {
 		mustName(t, name, func() error { _, err := ratelimit.New(&budget{}, cfg); return err })
 	}

@@ -191,9 +191,9 @@ func later(d, o driver.DayCount) driver.DayCount {
 
 func (l *Limiter) report(changes []breakerChange) {
 	for _, c := range changes {
-		l.cfg.Logger.Warn("the rate limiter's circuit breaker changed", "from", c.from.String(), "to", c.to.String())
-		if l.cfg.Hooks.BreakerChanged != nil {
-			l.cfg.Hooks.BreakerChanged(c.from, c.to)
+		l.cfg.Logger.Warn("the rate limiter's circuit breaker changed", "from", string(c.from), "to", string(c.to))
+		if l.cfg.OnBreaker != nil {
+			l.cfg.OnBreaker(c.from, c.to)
 		}
 	}
 }

@@ -2,6 +2,8 @@ package ratelimit
 
 import (
 	"time"
+
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // denial is a refusal that is valid until its retry time: calls of that size, or a larger one,
@@ -25,7 +27,7 @@ func (d *denials) find(p Priority, n int, now time.Duration, share bool) (denial
 	var found denial
 	for of := p; of <= High; of++ {
 		for _, known := range d[of] {
-			if of != p && share && known.reason != ReasonDay {
+			if of != p && share && known.reason != driver.ReasonDay {
 				continue
 			}
 			if known.size <= n && known.until > now && known.until > found.until {

@@ -12,7 +12,7 @@
 //	client := &http.Client{Transport: transport}
 //
 // The store keeps the state: package memratelimit for one process, redisratelimit for many.
-// [Transport] spends a permit at the write of each call, because only the write counts. For
+// [NewTransport] spends a permit at the write of each call, because only the write counts. For
 // other protocols, write in [Permit.Use]. [NewHTTP] limits the requests of your own server.
 // Package metrics exports the counts. Package keyed bounds callers, each by a key.
 //

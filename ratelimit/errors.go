@@ -15,12 +15,15 @@ var (
 	ErrUnavailable = errors.New("ratelimit: the store cannot be asked; nothing is granted")
 	// ErrTooManyWaiting says that Config.MaxWaiting callers wait already.
 	ErrTooManyWaiting = errors.New("ratelimit: too many callers wait already")
-	// ErrTooLarge says that so many calls can never be granted at once.
-	ErrTooLarge = errors.New("ratelimit: can never be granted at once")
-	// ErrPermitExpired says that a permit was used too late.
-	ErrPermitExpired = errors.New("ratelimit: the permit has expired")
-	// ErrPermitUsed says that a permit has no use left, or was given back.
-	ErrPermitUsed = errors.New("ratelimit: the permit is used")
+	// ErrPermitSpent says that a permit has expired, has no use left or was given back.
+	// Nothing was written; get another permit.
+	ErrPermitSpent = errors.New("ratelimit: the permit cannot be used any more")
+)
+
+var (
+	errPermitExpired = fmt.Errorf("%w: it has expired", ErrPermitSpent)
+	errPermitUsed    = fmt.Errorf("%w: it has no use left, or was given back", ErrPermitSpent)
+	errTooLarge      = errors.New("ratelimit: can never be granted at once")
 )
 
 var errOpen = errors.New("the circuit breaker is open")

@@ -13,10 +13,7 @@ import (
 )
 
 func newLimiter(limits ratelimit.Limits) *ratelimit.Limiter {
-	store, err := memratelimit.New(memratelimit.Config{})
-	if err != nil {
-		panic(err)
-	}
+	store := memratelimit.New()
 	limiter, err := ratelimit.New(store, ratelimit.Config{Limits: limits})
 	if err != nil {
 		panic(err)
@@ -26,13 +23,15 @@ func newLimiter(limits ratelimit.Limits) *ratelimit.Limiter {
 
 // The error for limits that cannot hold shows the arithmetic.
 func ExampleNew() {
-	limiter := newLimiter(ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350, Processes: 10})
-	fmt.Println(limiter.Plan().Arithmetic)
+	limits := ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350, Processes: 10}
+	newLimiter(limits)
+	plan, err := limits.Plan()
+	fmt.Println(plan.Arithmetic, err)
 
-	_, err := ratelimit.Limits{HardLimit: 500, Rate: 450, Burst: 450}.Plan()
+	_, err = ratelimit.Limits{HardLimit: 500, Rate: 450, Burst: 450}.Plan()
 	fmt.Println(err)
 	// Output:
-	// Burst 31 + Rate 450 * (1 s + Delay 20ms) + Processes 10 = 500 <= HardLimit 500
+	// Burst 31 + Rate 450 * (1 s + Delay 20ms) + Processes 10 = 500 <= HardLimit 500 <nil>
 	// ratelimit: Limits cannot hold HardLimit: Burst 450 + Rate 450 * (1 s + Delay 20ms) + Processes 1 = 910 > HardLimit 500; Burst can be at most 40, or 0 to have it derived
 }
 
@@ -84,8 +83,8 @@ func ExampleNewTransport() {
 	if err != nil {
 		panic(err)
 	}
-	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
+	defer client.CloseIdleConnections()
 	resp, err := client.Get(upstream.URL)
 	if err != nil {
 		panic(err)

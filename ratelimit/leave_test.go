@@ -59,7 +59,7 @@ func TestLeavingAtAnyMoment(t *testing.T) {
 	store := &budget{}
 	// A grant that expires on its way belongs to no caller: here nothing takes a minute.
 	limits := ratelimit.Limits{HardLimit: 1_000_000, Rate: 10_000, LowRate: 8_000, Delay: time.Minute}
-	l := limiter(t, store, ratelimit.Config{Limits: limits, Timeout: time.Minute, Breaker: ratelimit.BreakerConfig{Calls: 1000}})
+	l := limiter(t, store, ratelimit.Config{Limits: limits, Timeout: time.Minute, BreakerCalls: 1000})
 	var held [2]int
 	var mu sync.Mutex
 	var wg sync.WaitGroup

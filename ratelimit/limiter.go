@@ -70,13 +70,10 @@ func New(store driver.Store, cfg Config) (*Limiter, error) {
 		l.most[Low] = int(min(int64(plan.LowBurst), day.Limit-day.HighReserve))
 		l.most[High] = int(min(int64(plan.Burst), day.Limit))
 	}
-	l.breaker, l.open = newBreaker(l.cfg.Breaker, l.now), unavailable(errOpen)
+	l.breaker, l.open = newBreaker(l.cfg, l.now), unavailable(errOpen)
 	l.pool.New = func() any { return &caller{wake: make(chan struct{}, 1)} }
 	return l, nil
 }
-
-// Plan returns the plan of the limiter, with the arithmetic.
-func (l *Limiter) Plan() driver.Plan { return *l.plan }
 
 // now is a monotonic clock.
 func (l *Limiter) now() time.Duration { return time.Since(l.began) }
@@ -88,7 +85,7 @@ func (l *Limiter) check(ctx context.Context, p Priority, n int) error {
 	case n < 1:
 		return fault.MarkPermanent(fmt.Errorf("ratelimit: %d calls were asked for; ask for at least 1", n))
 	case n > l.most[p]:
-		return fault.MarkPermanent(fmt.Errorf("%w: %d calls of %s priority, of which there can be %d; ask for fewer, or raise the limits", ErrTooLarge, n, p, l.most[p]))
+		return fault.MarkPermanent(fmt.Errorf("%w: %d calls of %s priority, of which there can be %d; ask for fewer, or raise the limits", errTooLarge, n, p, l.most[p]))
 	}
 	if err := ctx.Err(); err != nil {
 		return gone(err)
@@ -117,7 +114,7 @@ func (l *Limiter) Allow(ctx context.Context, p Priority) (Decision, error) {
 }
 
 // AllowN asks for n calls at once: all of them or none. If n can never be granted at once, the
-// error is [ErrTooLarge].
+// error is permanent.
 //
 // A caller that finds no call of the store in flight makes one, in its own goroutine, for
 // itself and all waiting callers; the others share the next one. A caller leaves when its
@@ -156,7 +153,7 @@ func (l *Limiter) AllowN(ctx context.Context, p Priority, n int) (Decision, erro
 // refused answers without a call of the store if the answer is known.
 func (l *Limiter) refused(p Priority, n int) (Decision, error) {
 	if retry := l.breaker.refusesFor(); retry > 0 {
-		return Decision{Reason: ReasonUnavailable, RetryAfter: retry}, l.open
+		return Decision{Reason: driver.ReasonUnavailable, RetryAfter: retry}, l.open
 	}
 	known := l.denied.Load()
 	if known == nil {
@@ -208,11 +205,11 @@ func (l *Limiter) decide(c *caller) (Decision, error) {
 }
 
 func (l *Limiter) tell(p Priority, n int, d Decision) {
-	if d.Allowed && l.cfg.Hooks.Acquired != nil {
-		l.cfg.Hooks.Acquired(p, n)
+	if d.Allowed && l.cfg.OnAcquired != nil {
+		l.cfg.OnAcquired(p, n)
 	}
-	if !d.Allowed && l.cfg.Hooks.Rejected != nil {
-		l.cfg.Hooks.Rejected(p, d.Reason, n)
+	if !d.Allowed && l.cfg.OnRejected != nil {
+		l.cfg.OnRejected(p, d.Reason, n)
 	}
 }
 

@@ -48,12 +48,14 @@ type Limits struct {
 	// Strict grants at most Rate calls in any window of 1 s + Delay, all of which can be used,
 	// instead of a steady rate with a burst.
 	Strict bool
-	// Day is a second budget for each day; none by default.
-	Day DayLimit
+	// DayLimit is a second budget: how many calls a day has; 0, the default, for none.
+	DayLimit int64
+	// DayHighReserve is how many of them low priority leaves to high; 0 by default.
+	DayHighReserve int64
+	// DayOffset is the beginning of the upstream's day, after midnight UTC: between -24 h and
+	// 24 h, 0 by default.
+	DayOffset time.Duration
 }
-
-// DayLimit is a budget for each day.
-type DayLimit = driver.DayLimit
 
 // defaultDelay leaves a burst of 41 - Processes at 450 calls per second of 500.
 const defaultDelay = 20 * time.Millisecond
@@ -81,8 +83,9 @@ func (l Limits) Plan() (*driver.Plan, error) {
 	}
 	p := &driver.Plan{
 		Strict: l.Strict, Rate: l.Rate, LowRate: l.LowRate, Burst: l.Burst, LowBurst: l.LowBurst,
-		Window: time.Second + l.Delay, Delay: l.Delay, UseFor: l.Delay - l.Transit, Yield: yield, Day: l.Day,
+		Window: time.Second + l.Delay, Delay: l.Delay, UseFor: l.Delay - l.Transit, Yield: yield,
 		LowShare: *l.LowShare, Hold: hold,
+		Day: driver.DayLimit{Limit: l.DayLimit, HighReserve: l.DayHighReserve, Offset: l.DayOffset},
 	}
 	if l.Strict {
 		return p, l.planStrict(p)
@@ -187,17 +190,17 @@ func (l Limits) validate() error {
 	case l.Strict && (l.Burst != 0 || l.LowBurst != 0):
 		return fmt.Errorf("ratelimit: Limits.Burst and LowBurst have no meaning with Strict; leave them 0")
 	}
-	return validateDay(l.Day)
+	return l.validateDay()
 }
 
-func validateDay(d DayLimit) error {
+func (l Limits) validateDay() error {
 	switch {
-	case d.Limit < 0 || d.Limit > maxDay:
-		return fmt.Errorf("ratelimit: Limits.Day.Limit is %d; give 1 to %d, or 0 for no limit", d.Limit, int64(maxDay))
-	case d.HighReserve < 0 || d.HighReserve > d.Limit:
-		return fmt.Errorf("ratelimit: Limits.Day.HighReserve is %d; give 0 to Limit, %d", d.HighReserve, d.Limit)
-	case d.Offset <= -24*time.Hour || d.Offset >= 24*time.Hour:
-		return fmt.Errorf("ratelimit: Limits.Day.Offset is %s; give less than a day", d.Offset)
+	case l.DayLimit < 0 || l.DayLimit > maxDay:
+		return fmt.Errorf("ratelimit: Limits.DayLimit is %d; give 1 to %d, or 0 for no limit", l.DayLimit, int64(maxDay))
+	case l.DayHighReserve < 0 || l.DayHighReserve > l.DayLimit:
+		return fmt.Errorf("ratelimit: Limits.DayHighReserve is %d; give 0 to DayLimit, %d", l.DayHighReserve, l.DayLimit)
+	case l.DayOffset <= -24*time.Hour || l.DayOffset >= 24*time.Hour:
+		return fmt.Errorf("ratelimit: Limits.DayOffset is %s; give less than a day", l.DayOffset)
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func TestLimitsThatCannotHoldShowTheArithmetic(t *testing.T) {
 		"Rate 450 + Processes 51 = 501 > HardLimit 500; Rate can be at most 449":                                      func(l *ratelimit.Limits) { l.Strict, l.Processes = true, 51 },
 		"Limits.ClockSteps cannot be had with Strict":                                                                 func(l *ratelimit.Limits) { l.Strict, l.ClockSteps = true, true },
 		"Limits.Burst and LowBurst have no meaning with Strict":                                                       func(l *ratelimit.Limits) { l.Strict, l.Burst = true, 5 },
-		"Limits.Day.Limit is 1000000000000001; give 1 to 1000000000000000, or 0":                                      func(l *ratelimit.Limits) { l.Day.Limit = 1_000_000_000_000_001 },
+		"Limits.DayLimit is 1000000000000001; give 1 to 1000000000000000, or 0":                                       func(l *ratelimit.Limits) { l.DayLimit = 1_000_000_000_000_001 },
 		"Limits.LowBurst 20 is above Burst 10":                                                                        func(l *ratelimit.Limits) { l.Burst, l.LowBurst = 10, 20 },
 	} {
 		l := base
@@ -72,18 +72,18 @@ func TestLimitsThatCannotHoldShowTheArithmetic(t *testing.T) {
 		}
 	}
 	for field, change := range map[string]func(*ratelimit.Limits){
-		"Limits.HardLimit":       func(l *ratelimit.Limits) { l.HardLimit = 0 },
-		"Limits.Rate":            func(l *ratelimit.Limits) { l.Rate = 501 },
-		"Limits.LowRate":         func(l *ratelimit.Limits) { l.LowRate = 451 },
-		"Limits.LowShare":        func(l *ratelimit.Limits) { l.LowShare = new(101) },
-		"Limits.Delay":           func(l *ratelimit.Limits) { l.Delay = time.Microsecond },
-		"Limits.Transit":         func(l *ratelimit.Limits) { l.Transit = 20 * time.Millisecond },
-		"Limits.Processes":       func(l *ratelimit.Limits) { l.Processes = -1 },
-		"Limits.Burst":           func(l *ratelimit.Limits) { l.Burst = -1 },
-		"Limits.LowBurst":        func(l *ratelimit.Limits) { l.LowBurst = -1 },
-		"Limits.Day.Limit":       func(l *ratelimit.Limits) { l.Day.Limit = -1 },
-		"Limits.Day.HighReserve": func(l *ratelimit.Limits) { l.Day.HighReserve = 1 },
-		"Limits.Day.Offset":      func(l *ratelimit.Limits) { l.Day.Offset = 24 * time.Hour },
+		"Limits.HardLimit":      func(l *ratelimit.Limits) { l.HardLimit = 0 },
+		"Limits.Rate":           func(l *ratelimit.Limits) { l.Rate = 501 },
+		"Limits.LowRate":        func(l *ratelimit.Limits) { l.LowRate = 451 },
+		"Limits.LowShare":       func(l *ratelimit.Limits) { l.LowShare = new(101) },
+		"Limits.Delay":          func(l *ratelimit.Limits) { l.Delay = time.Microsecond },
+		"Limits.Transit":        func(l *ratelimit.Limits) { l.Transit = 20 * time.Millisecond },
+		"Limits.Processes":      func(l *ratelimit.Limits) { l.Processes = -1 },
+		"Limits.Burst":          func(l *ratelimit.Limits) { l.Burst = -1 },
+		"Limits.LowBurst":       func(l *ratelimit.Limits) { l.LowBurst = -1 },
+		"Limits.DayLimit":       func(l *ratelimit.Limits) { l.DayLimit = -1 },
+		"Limits.DayHighReserve": func(l *ratelimit.Limits) { l.DayHighReserve = 1 },
+		"Limits.DayOffset":      func(l *ratelimit.Limits) { l.DayOffset = 24 * time.Hour },
 	} {
 		l := base
 		change(&l)

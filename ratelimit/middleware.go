@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // HTTPConfig is the configuration of [NewHTTP].
@@ -109,7 +111,7 @@ func (h *limited) decide(l *Limiter, r *http.Request, p Priority) (Decision, err
 			return d, nil
 		}
 	}
-	return Decision{Reason: ReasonUnavailable}, unavailable(ErrPermitExpired)
+	return Decision{Reason: driver.ReasonUnavailable}, unavailable(errPermitExpired)
 }
 
 // headers sets the headers that show the state of the budget.
@@ -133,7 +135,7 @@ func (h *limited) headers(w http.ResponseWriter, l *Limiter, p Priority, d Decis
 }
 
 func (h *limited) policy(d Decision) string {
-	if d.Reason == ReasonDay {
+	if d.Reason == driver.ReasonDay {
 		return h.cfg.Name + "-day"
 	}
 	return h.cfg.Name

@@ -48,7 +48,7 @@ func TestMiddleware(t *testing.T) {
 		store := &budget{}
 		limits := slow
 		limits.Rate, limits.LowRate, limits.Burst, limits.LowBurst = 1, 1, 3, 2
-		limits.Day = ratelimit.DayLimit{Limit: 1000, HighReserve: 100}
+		limits.DayLimit, limits.DayHighReserve = 1000, 100
 		l := limiter(t, store, ratelimit.Config{Limits: limits})
 		h := middleware(t, l, ratelimit.HTTPConfig{Name: "artists", Priority: func(r *http.Request) ratelimit.Priority {
 			if r.URL.Path == "/high" {

@@ -23,13 +23,12 @@ func (l *Limiter) permit(c *caller) *Permit {
 	return p
 }
 
-// Expired reports whether it is too late to use the permit.
-func (p *Permit) Expired() bool { return p.l.now() >= p.useBy }
+// expired reports whether it is too late to use the permit.
+func (p *Permit) expired() bool { return p.l.now() >= p.useBy }
 
-// Use runs fn, which writes one call to the upstream, unless it is too late
-// ([ErrPermitExpired]) or no use is left ([ErrPermitUsed]). A permit of AllowN has n uses. The
-// error of fn is returned unchanged, and its use is spent: part of the call may have been
-// written.
+// Use runs fn, which writes one call to the upstream, unless it is too late or no use is left
+// ([ErrPermitSpent]). A permit of AllowN has n uses. The error of fn is returned unchanged, and
+// its use is spent: part of the call may have been written.
 //
 // The time is checked and fn runs under one lock per limiter, so that a process that is stopped
 // in between is late with one call and not with many. All other permits of the limiter wait
@@ -44,11 +43,11 @@ func (p *Permit) use(fn func() (spent bool, err error)) error {
 	defer p.l.writes.Unlock()
 	switch {
 	case p.left.Load() <= 0:
-		return ErrPermitUsed
-	case p.Expired():
-		return ErrPermitExpired
+		return errPermitUsed
+	case p.expired():
+		return errPermitExpired
 	case p.left.Add(-1) < 0: // it was given back at this moment
-		return ErrPermitUsed
+		return errPermitUsed
 	}
 	spent, err := fn()
 	if !spent {
@@ -59,11 +58,11 @@ func (p *Permit) use(fn func() (spent bool, err error)) error {
 
 // spend uses the whole permit, for work that begins now.
 func (p *Permit) spend() error {
-	if p.Expired() {
-		return ErrPermitExpired
+	if p.expired() {
+		return errPermitExpired
 	}
 	if p.left.Swap(0) <= 0 {
-		return ErrPermitUsed
+		return errPermitUsed
 	}
 	return nil
 }
@@ -75,7 +74,7 @@ func (p *Permit) spend() error {
 // the unused calls are lost.
 func (p *Permit) Return(ctx context.Context) error {
 	size := p.left.Swap(0)
-	if size <= 0 || p.Expired() {
+	if size <= 0 || p.expired() {
 		return nil
 	}
 	return p.l.back(ctx, orphan{p: p.p, size: int(size), at: p.at})

@@ -118,7 +118,7 @@ func (l *Limiter) end(c *caller, a *answer, self *caller) {
 // charge of the call remains: the callers ask again, and do not use a grant that they did not
 // see.
 func (l *Limiter) fail(k *call, now time.Duration, cause error) {
-	a := &answer{err: unavailable(cause), reason: ReasonUnavailable, until: now + l.breaker.refusesFor()}
+	a := &answer{err: unavailable(cause), reason: driver.ReasonUnavailable, until: now + l.breaker.refusesFor()}
 	for i, run := range k.ask.Runs {
 		if !run.Wait {
 			l.hand(k.runs[i], 0, a)
@@ -175,11 +175,11 @@ func (l *Limiter) tooLate(lost bool, granted int, now time.Duration, self *calle
 	case granted > 0:
 		l.late = 0
 	}
-	if l.late >= l.cfg.Breaker.Calls {
+	if l.late >= l.cfg.BreakerCalls {
 		l.late = 0
 		l.endWaits(&answer{
 			err:    unavailable(fmt.Errorf("its answers take longer than a permit lasts, %s; raise Limits.Delay or bring the store nearer", l.plan.UseFor)),
-			reason: ReasonUnavailable, until: now,
+			reason: driver.ReasonUnavailable, until: now,
 		}, self)
 	}
 }

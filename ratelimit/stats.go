@@ -3,6 +3,8 @@ package ratelimit
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // Stats is the state of a limiter, in calls of the upstream. It counts this process only.
@@ -31,7 +33,7 @@ type Stats struct {
 
 // Stats returns a snapshot. It does not call the store.
 func (l *Limiter) Stats() Stats {
-	s := Stats{Returned: l.counts.returned.Load(), StoreCalls: l.counts.calls.Load(), Breaker: BreakerState(l.breaker.state.Load())}
+	s := Stats{Returned: l.counts.returned.Load(), StoreCalls: l.counts.calls.Load(), Breaker: l.breaker.standing()}
 	for p := range s.Acquired {
 		s.Acquired[p] = l.counts.acquired[p].Load()
 		s.Rejected[p] = make(map[Reason]uint64, len(reasons))
@@ -48,7 +50,7 @@ func (l *Limiter) Stats() Stats {
 	return s
 }
 
-var reasons = [...]Reason{ReasonGlobal, ReasonLowCap, ReasonYield, ReasonLowShare, ReasonDay, ReasonUnavailable}
+var reasons = [...]Reason{driver.ReasonGlobal, driver.ReasonLowCap, driver.ReasonYield, driver.ReasonLowShare, driver.ReasonDay, driver.ReasonUnavailable}
 
 type counts struct {
 	acquired [2]atomic.Uint64

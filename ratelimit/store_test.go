@@ -64,10 +64,10 @@ func (b *budget) Acquire(ctx context.Context, plan *driver.Plan, ask driver.Ask)
 			if !b.fixed {
 				got.RetryAfter = time.Duration(short/float64(plan.Rate)*float64(time.Second)) + time.Microsecond
 			}
-			if reason == ratelimit.ReasonLowCap {
+			if reason == driver.ReasonLowCap {
 				got.RetryAfter = time.Duration(short/float64(plan.LowRate)*float64(time.Second)) + time.Microsecond
 			}
-			if reason == ratelimit.ReasonYield {
+			if reason == driver.ReasonYield {
 				got.RetryAfter = b.yield.Sub(now)
 			}
 			if run.Wait && run.Priority == ratelimit.High {
@@ -95,11 +95,11 @@ func (b *budget) refill(plan *driver.Plan, now time.Time) {
 func (b *budget) short(run driver.Run, now time.Time) (ratelimit.Reason, float64) {
 	switch n := float64(run.Size); {
 	case b.tokens[1] < n:
-		return ratelimit.ReasonGlobal, n - b.tokens[1]
+		return driver.ReasonGlobal, n - b.tokens[1]
 	case run.Priority == ratelimit.Low && b.tokens[0] < n:
-		return ratelimit.ReasonLowCap, n - b.tokens[0]
+		return driver.ReasonLowCap, n - b.tokens[0]
 	case run.Priority == ratelimit.Low && now.Before(b.yield):
-		return ratelimit.ReasonYield, n
+		return driver.ReasonYield, n
 	}
 	return "", 0
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TransportConfig is the configuration of [Transport].
+// TransportConfig is the configuration of [NewTransport].
 type TransportConfig struct {
 	// Base is the transport to send with; http.DefaultTransport when nil. It is cloned, and the
 	// clone speaks HTTP/1.1 only: a connection must carry one call at a time, so that each
@@ -32,21 +32,23 @@ type TransportConfig struct {
 	Logger *slog.Logger
 }
 
-// Transport is an [http.RoundTripper] that spends a permit for each call, in the first write of
-// the call to its connection. Every call that is sent has its own permit, also each hop of a
-// redirect and each retry of http.Transport.
-//
-// A call waits for its permit before it takes a connection, so that high priority overtakes
-// low. If a connection has to be made first, the permit is given back meanwhile. A permit that
-// has expired at the write is replaced before anything is written.
-type Transport struct {
+// transport is what [NewTransport] returns.
+type transport struct {
 	limiter *Limiter
 	cfg     TransportConfig
 	base    *http.Transport
 }
 
-// NewTransport creates a transport that asks the limiter before each call.
-func NewTransport(limiter *Limiter, cfg TransportConfig) (*Transport, error) {
+// NewTransport creates a transport that spends a permit for each call, in the first write of
+// the call to its connection. Every call that is sent has its own permit, also each hop of a
+// redirect and each retry of http.Transport. [http.Client.CloseIdleConnections] closes its idle
+// connections.
+//
+// A call waits for its permit before it takes a connection, so that high priority overtakes
+// low. If a connection has to be made first, the permit is given back meanwhile. A permit that
+// has expired at the write is replaced before anything is written. If a call gets no permit, the
+// error is that of [Limiter.Wait].
+func NewTransport(limiter *Limiter, cfg TransportConfig) (http.RoundTripper, error) {
 	if limiter == nil {
 		return nil, errors.New("ratelimit: the limiter is nil; make one with ratelimit.New")
 	}
@@ -73,7 +75,7 @@ func NewTransport(limiter *Limiter, cfg TransportConfig) (*Transport, error) {
 	if base.DialTLSContext != nil || base.DialTLS != nil { //nolint:staticcheck // DialTLS is deprecated, and still in use
 		return nil, errors.New("ratelimit: TransportConfig.Base dials TLS by itself, which hides its connections; use DialContext and TLSClientConfig")
 	}
-	t := &Transport{limiter: limiter, cfg: cfg, base: base}
+	t := &transport{limiter: limiter, cfg: cfg, base: base}
 	base.Protocols = new(http.Protocols)
 	base.Protocols.SetHTTP1(true)
 	base.ForceAttemptHTTP2 = false
@@ -105,22 +107,22 @@ func NewTransport(limiter *Limiter, cfg TransportConfig) (*Transport, error) {
 }
 
 // CloseIdleConnections closes the connections that no call uses.
-func (t *Transport) CloseIdleConnections() { t.base.CloseIdleConnections() }
+func (t *transport) CloseIdleConnections() { t.base.CloseIdleConnections() }
 
 type permitKey struct{}
 
-// WithPermit passes a permit to the [Transport], which then need not wait for the first call.
-// The caller still has to give the permit back.
+// WithPermit passes a permit to the transport of [NewTransport], which then need not wait for the
+// first call. The caller still has to give the permit back.
 func WithPermit(ctx context.Context, p *Permit) context.Context {
 	return context.WithValue(ctx, permitKey{}, p)
 }
 
 // RoundTrip sends one call, once it has a permit. If the call gets none, the error is that of
 // [Limiter.Wait].
-func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	a := &attempt{t: t, ctx: req.Context(), p: t.cfg.Priority(req)}
 	a.lent, _ = req.Context().Value(permitKey{}).(*Permit)
-	if a.lent == nil || a.lent.Expired() || a.lent.left.Load() <= 0 {
+	if a.lent == nil || a.lent.expired() || a.lent.left.Load() <= 0 {
 		p, err := t.limiter.Wait(a.ctx, a.p)
 		if err != nil {
 			if req.Body != nil {

@@ -52,8 +52,9 @@ func client(t *testing.T, l *ratelimit.Limiter, cfg ratelimit.TransportConfig) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr}
+	c := &http.Client{Transport: tr}
+	t.Cleanup(c.CloseIdleConnections)
+	return c
 }
 
 // reply is the answer to a call.

@@ -13,7 +13,7 @@ type attemptKey struct{}
 
 // attempt is one RoundTrip, with the permit that its next write spends.
 type attempt struct {
-	t   *Transport
+	t   *transport
 	ctx context.Context
 	p   Priority
 
@@ -88,7 +88,7 @@ func (a *attempt) write(ctx context.Context, fn func() (bool, error)) error {
 		}
 		if p != nil {
 			err = p.use(fn)
-			if !errors.Is(err, ErrPermitExpired) && !errors.Is(err, ErrPermitUsed) {
+			if !errors.Is(err, ErrPermitSpent) {
 				return err
 			}
 		}

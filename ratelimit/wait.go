@@ -29,8 +29,8 @@ func (l *Limiter) Wait(ctx context.Context, p Priority) (*Permit, error) {
 		return nil, err
 	}
 	if retry := l.breaker.refusesFor(); retry > 0 {
-		l.counts.reject(p, ReasonUnavailable, 1)
-		l.tell(p, 1, Decision{Reason: ReasonUnavailable})
+		l.counts.reject(p, driver.ReasonUnavailable, 1)
+		l.tell(p, 1, Decision{Reason: driver.ReasonUnavailable})
 		return nil, l.open
 	}
 	c := l.caller(p, 1)
@@ -135,7 +135,7 @@ func (l *Limiter) spacing(p Priority, refused driver.RunGrant) time.Duration {
 // still yields to it.
 func (l *Limiter) longest(p Priority, reason Reason) time.Duration {
 	switch {
-	case reason == ReasonDay:
+	case reason == driver.ReasonDay:
 		return daySpacing
 	case p == High:
 		return l.plan.Yield / 2

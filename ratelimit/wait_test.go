@@ -248,7 +248,7 @@ func TestAnOpenBreakerEndsWaits(t *testing.T) {
 		}
 		away.Store(true)
 		q.wg.Wait()
-		if s := l.Stats(); len(q.errs) != 4 || len(q.served) != 0 || s.Breaker != ratelimit.BreakerOpen {
+		if s := l.Stats(); len(q.errs) != 4 || len(q.served) != 0 || s.Breaker != "open" {
 			t.Fatalf("served %v, errors %v, the breaker is %s", q.served, q.errs, s.Breaker)
 		}
 		// One call drained the budget, one was refused, and the breaker needs ten.
@@ -328,7 +328,7 @@ func (s *stalling) Acquire(ctx context.Context, plan *driver.Plan, ask driver.As
 func TestWaitEndsWithItsContextWhileTheStoreIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &budget{before: func(ctx context.Context, _ driver.Ask) error { <-ctx.Done(); return ctx.Err() }}
-		l := limiter(t, store, ratelimit.Config{Breaker: ratelimit.BreakerConfig{Calls: 1000}})
+		l := limiter(t, store, ratelimit.Config{BreakerCalls: 1000})
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
 		began := time.Now()

@@ -60,7 +60,7 @@ func TestEveryPackageTakesIt(t *testing.T) {
 		},
 		"redisqueue":   func(c redis.UniversalClient) error { _, err := redisqueue.New(c, redisqueue.Config{}); return err },
 		"redisgate":    func(c redis.UniversalClient) error { _, err := redisgate.New(c, redisgate.Config{}); return err },
-		"redissse":     func(c redis.UniversalClient) error { _, err := redissse.NewCap(c, redissse.CapConfig{}); return err },
+		"redissse":     func(c redis.UniversalClient) error { _, _, err := redissse.New(c, redissse.Config{}); return err },
 		"rediscounter": func(c redis.UniversalClient) error { _, err := rediscounter.New(c, rediscounter.Config{}); return err },
 	} {
 		if err := take(client); err != nil {

@@ -87,7 +87,7 @@ func (h *Hub) left(instance, id string) (here, left bool) {
 		return driver.Instance(id) == instance, true
 	}
 	if left = s.left(); left {
-		s.end(Gone, nil)
+		s.end(endedGone, nil)
 	}
 	return true, left
 }

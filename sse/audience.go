@@ -50,7 +50,7 @@ func (a *audience) add(s *stream, rooms []string, generation int) error {
 	case a.closed || a.generation != generation:
 		return ErrUnavailable // the lease or the hub has just ended
 	case len(a.conns) >= a.most || a.addresses[s.address] >= a.perAddress:
-		return ErrCrowded
+		return errCrowded
 	}
 	a.conns[s.conn.ID] = s
 	if s.address != "" {

@@ -21,7 +21,7 @@ func TestProgramsResumeAfterCuts(t *testing.T) {
 			s, table := start(t, newCap(t), newBroker(t), sse.Config{
 				Lean: lean, Max: 1, Retry: 20 * time.Millisecond, Ping: 200 * time.Millisecond, Lifetime: 700 * time.Millisecond,
 			}), &stored{}
-			s.replay = table
+			s.replay = table.Replay
 			d := openDoor(t, s)
 			network := proxytest.Start(t, d.server.Listener.Addr().String())
 			w := p.start(t, "http://"+network.Addr())("/stream?tab=one", "notification", "chat", "evicted", "fallback", "ping")
@@ -58,8 +58,8 @@ func TestProgramsResumeAfterCuts(t *testing.T) {
 				w.until("all has come after a cut", func(seen []report) bool { return len(events(seen)) >= len(want) })
 			}
 			for range 2 { // and two cuts by the server, at the end of a lifetime
-				before := s.Stats().Ended[sse.Expired]
-				eventually(t, "a lifetime is over", func() bool { return s.Stats().Ended[sse.Expired] > before })
+				before := s.Stats().Ended.Expired
+				eventually(t, "a lifetime is over", func() bool { return s.Stats().Ended.Expired > before })
 				send(each)
 				w.until("all has come after a lifetime", func(seen []report) bool { return len(events(seen)) >= len(want) })
 			}

@@ -196,7 +196,7 @@ func TestAStreamThatOpensIsAskedForItsClient(t *testing.T) {
 	s := start(t, newCap(t), newBroker(t), sse.Config{Lean: true, Max: 2, Ping: time.Hour})
 	oldest := dial(t, s.url+"?member=ann&token=a")
 	reading, release := make(chan struct{}), make(chan struct{})
-	s.replay = sse.ReplayFunc(func(context.Context, sse.Cursors) (sse.Missed, error) {
+	s.replay = sse.Replayer(func(context.Context, sse.Cursors) (sse.Missed, error) {
 		close(reading)
 		<-release
 		return sse.Missed{}, nil

@@ -38,7 +38,7 @@ func TestHowLateEventsAreIsTold(t *testing.T) {
 		from := start(t, c, b, sse.Config{Lean: lean})
 		at := start(t, c, b, sse.Config{Lean: lean, Delivered: told.delivered})
 		replay := sse.Event{Name: "notification", ID: "1", Data: []byte("replayed"), At: time.Now()}
-		at.replay = sse.ReplayFunc(func(context.Context, sse.Cursors) (sse.Missed, error) {
+		at.replay = sse.Replayer(func(context.Context, sse.Cursors) (sse.Missed, error) {
 			return sse.Missed{Events: []sse.Event{replay}}, nil
 		})
 		tabs := []*client{dial(t, at.url+"?member=ann"), dial(t, at.url+"?member=ann"), dial(t, from.url+"?member=ann")}

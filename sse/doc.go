@@ -100,7 +100,7 @@
 // middleware whose ResponseWriter can flush: it has a method Flush or FlushError, or
 // Unwrap leads to one that has. http.TimeoutHandler has neither, nor has a
 // hand-written recorder of the status that lacks Unwrap. Serve then answers 500 before
-// anything is registered, logs the type of the writer and returns [ErrUnflushable].
+// anything is registered, logs the type of the writer and returns a permanent error.
 // With Config.Lean a stream over plain HTTP/1.1 is taken over from net/http: no
 // goroutine waits for it, and as many goroutines as there are CPUs write its frames
 // without blocking. All other streams are served in the portable way. In both modes

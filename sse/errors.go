@@ -9,30 +9,27 @@ import (
 )
 
 var (
-	// ErrEvicted says that the tab had its stream ended because the member opened
-	// more than are allowed. The tab should not come back by itself: answer 204.
-	ErrEvicted = driver.ErrEvicted
-	// ErrFull says that a stream that was to evict no other ([Stream.OnlyIfFree])
-	// found no free place.
-	ErrFull = errors.New("sse: no place is free")
-	// ErrUnflushable says that the ResponseWriter cannot flush: a client may get the
-	// events only when the stream has ended. Its class is [fault.Permanent].
-	ErrUnflushable = errors.New("sse: the response writer cannot flush")
-	// ErrUnavailable says that streams cannot be opened or kept now.
+	// ErrUnavailable says that the process opens no streams at present: the Cap cannot be
+	// asked, the hub is not running or is ending, or there are too many streams. The client
+	// was told to come back.
 	ErrUnavailable = errors.New("sse: streams are not available")
-	// ErrCrowded says that the process serves as many streams as it may, or has as
-	// many of one address.
-	ErrCrowded = errors.New("sse: too many streams")
-	// ErrDraining says that the hub is not running, or that it is ending.
-	ErrDraining = errors.New("sse: the hub takes no streams")
+	// ErrFull says that the member has no place for the tab: its stream was evicted
+	// because the member opened more than are allowed, or it wanted a free place
+	// ([Stream.OnlyIfFree]) and there is none. The client was told to stay away.
+	ErrFull = errors.New("sse: the member has no place for this tab")
 )
 
-// ErrInvalid says that an event, a name or a stream is not valid. Its class is
-// [fault.Permanent].
-var ErrInvalid = errors.New("sse: invalid")
+var (
+	errDraining    = fmt.Errorf("%w: the hub is not running, or is ending", ErrUnavailable)
+	errCrowded     = fmt.Errorf("%w: there are too many in this process, or of this address", ErrUnavailable)
+	errEvicted     = fmt.Errorf("%w: %w", ErrFull, driver.ErrEvicted)
+	errInvalid     = errors.New("sse: invalid")
+	errUnflushable = errors.New("sse: the response writer cannot flush")
+)
 
+// invalid is the error for an event, a name or a stream that is not valid.
 func invalid(format string, args ...any) error {
-	return fault.MarkPermanent(fmt.Errorf("%w: "+format, append([]any{ErrInvalid}, args...)...))
+	return fault.MarkPermanent(fmt.Errorf("%w: "+format, append([]any{errInvalid}, args...)...))
 }
 
 func unavailable(cause error) error {

@@ -32,7 +32,7 @@ func TestOneTooManyEndsTheOldest(t *testing.T) {
 		for _, tab := range tabs[1:] {
 			tab.gets("to three")
 		}
-		eventually(t, "it is counted", func() bool { return one.Stats().Ended[sse.Evicted] == 1 })
+		eventually(t, "it is counted", func() bool { return one.Stats().Ended.Evicted == 1 })
 
 		// Four tabs do not evict each other for ever.
 		if again := dial(t, two.url+"?member=ann&token=t0"); again.status != http.StatusNoContent {
@@ -111,7 +111,7 @@ func TestStreamsThatTheCapForgotComeBack(t *testing.T) {
 		tab.over()
 		<-tab.retry // not "evicted", which would keep it away
 		c.lost.Store(false)
-		eventually(t, "it is counted", func() bool { return s.Stats().Ended[sse.Lost] == 1 })
+		eventually(t, "it is counted", func() bool { return s.Stats().Ended.Lost == 1 })
 		if again := dial(t, s.url+"?member=ann&token=a"); again.status != http.StatusOK {
 			t.Errorf("it comes back and is answered %d", again.status)
 		}
@@ -263,9 +263,8 @@ func TestTheCapHoldsOverFourHubs(t *testing.T) {
 		for _, s := range sites {
 			st := s.Stats()
 			opened += st.Opened
-			for _, n := range st.Ended {
-				ended += n
-			}
+			e := st.Ended
+			ended += e.Gone + e.Slow + e.Evicted + e.Expired + e.Drained + e.Outage + e.Lost + e.Unsynced + e.Refused
 			s.end()
 		}
 		c.mu.Lock()

@@ -14,14 +14,7 @@ import (
 )
 
 func ExampleNew() {
-	store, err := memsse.NewCap(memsse.Config{})
-	if err != nil {
-		panic(err)
-	}
-	broker, err := memsse.NewBroker()
-	if err != nil {
-		panic(err)
-	}
+	store, broker := memsse.New()
 	hub, err := sse.New(store, broker, sse.Config{Retry: time.Second, Spread: time.Millisecond})
 	if err != nil {
 		panic(err)
@@ -34,12 +27,12 @@ func ExampleNew() {
 	}
 
 	// Stored events come first, and then live ones.
-	inbox := sse.ReplayFunc(func(_ context.Context, since sse.Cursors) (sse.Missed, error) {
+	inbox := func(_ context.Context, since sse.Cursors) (sse.Missed, error) {
 		if since["notification"] == "1" {
 			return sse.Missed{}, nil
 		}
 		return sse.Missed{Events: []sse.Event{{Name: "notification", ID: "1", Data: []byte(`{"id":"1","message":"bob follows you"}`)}}}, nil
-	})
+	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// The member is the signed-in user, and the token is of the tab.
 		_ = hub.Serve(w, r, sse.Stream{Member: "ann", Token: "tab-1", Rooms: []string{"show-1"}, Replay: inbox})
@@ -78,16 +71,4 @@ func ExampleNew() {
 	// event: chat
 	// data: {"message":"hi"}
 	// id: 1;chat=7
-}
-
-func ExampleEncode() {
-	frame, err := sse.Encode(sse.Event{Name: "note", ID: "1", Data: []byte("two\r\nlines")})
-	fmt.Printf("%s%v", frame, err)
-	// Output:
-	// event: note
-	// data: two
-	// data: lines
-	// id: 1
-	//
-	// <nil>
 }

@@ -8,7 +8,7 @@ func (h *Hub) Cut(member string) bool {
 	h.audience.each(driver.ToMember, member, func(s *stream) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		cut = cut && s.ended == Slow
+		cut = cut && s.ended == endedSlow
 	})
 	return cut
 }
@@ -25,3 +25,14 @@ func (h *Hub) Backlog() int {
 	}
 	return n
 }
+
+// Encode writes an event as streams have it.
+func Encode(e Event) ([]byte, error) { return encode(e.Name, e.ID, e.Data) }
+
+// What the errors of streams and events wrap.
+var (
+	ErrCrowded     = errCrowded
+	ErrDraining    = errDraining
+	ErrInvalid     = errInvalid
+	ErrUnflushable = errUnflushable
+)

@@ -24,11 +24,9 @@ type Event struct {
 	At time.Time
 }
 
-// Encode writes an event in the WHATWG event stream format. It refuses a name with
+// encode writes an event in the WHATWG event stream format. It refuses a name with
 // CR or LF, and an id with CR, LF or NUL: with either the author of the text could
 // write fields or events of its own.
-func Encode(e Event) ([]byte, error) { return encode(e.Name, e.ID, e.Data) }
-
 func encode(name, id string, data []byte) ([]byte, error) {
 	if strings.ContainsAny(name, "\r\n") {
 		return nil, invalid("the event name %q has a line break", name)

@@ -115,7 +115,7 @@ func (h *Hub) drain(ctx context.Context) {
 	h.settle()
 	h.mu.Unlock()
 	for _, s := range h.audience.close() {
-		s.end(Drained, retryFrame(h.cfg.spread()))
+		s.end(endedDrained, retryFrame(h.cfg.spread()))
 	}
 	// A handler is in a write or a replay at most; longer waits are not the hub's.
 	late := time.NewTimer(2*h.cfg.WriteTimeout + h.cfg.ReplayTimeout + h.cfg.Timeout)
@@ -272,7 +272,7 @@ func (h *Hub) hear(m driver.Message) {
 		f.trace.release()
 	case driver.Disconnect:
 		if s := h.audience.connection(m.Arg); s != nil && s.conn.Member == m.To {
-			s.end(Evicted, []byte(evictedFrame))
+			s.end(endedEvicted, []byte(evictedFrame))
 		}
 	case driver.Join:
 		h.audience.join(m.To, m.Arg)

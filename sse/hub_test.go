@@ -129,7 +129,7 @@ func TestPingsAndLifetime(t *testing.T) {
 		if ms, last := <-c.retry, <-c.retry; ms != "1000" || last != "1000" {
 			t.Errorf("retry is %s and %s", ms, last)
 		}
-		eventually(t, "it is closed", func() bool { return s.Stats().Ended[sse.Expired] == 1 })
+		eventually(t, "it is closed", func() bool { return s.Stats().Ended.Expired == 1 })
 		if n := s.Stats().Writes; n < 3 {
 			t.Errorf("%d writes with all pings", n)
 		}
@@ -146,7 +146,7 @@ func TestAClientThatLeavesIsForgotten(t *testing.T) {
 		c := dial(t, s.url+"?member=ann&room=r")
 		eventually(t, "it is there", func() bool { return s.Stats().Rooms == 1 })
 		c.close()
-		eventually(t, "it is gone", func() bool { st := s.Stats(); return st.Ended[sse.Gone] == 1 && st.Streams+st.Members+st.Rooms == 0 })
+		eventually(t, "it is gone", func() bool { st := s.Stats(); return st.Ended.Gone == 1 && st.Streams+st.Members+st.Rooms == 0 })
 		eventually(t, "its entry is removed", func() bool { return store.Members() == 0 })
 	})
 }
@@ -166,7 +166,7 @@ func TestOverHTTP2(t *testing.T) {
 	must(t, s.ToMember(t.Context(), "ann", text("hello")))
 	c.gets("hello")
 	c.close()
-	eventually(t, "it is gone", func() bool { return s.Stats().Ended[sse.Gone] == 1 })
+	eventually(t, "it is gone", func() bool { return s.Stats().Ended.Gone == 1 })
 	server.Client().CloseIdleConnections()
 }
 
@@ -209,7 +209,7 @@ func TestDrainSendsAllAwayWithASpread(t *testing.T) {
 		if one, two := <-a.retry, <-b.retry; one == two || one != "1000" && one != "3500" || two != "1000" && two != "3500" {
 			t.Errorf("clients are sent away for %s and %s ms", one, two)
 		}
-		if st := s.Stats(); st.Streams != 0 || st.Ended[sse.Drained] != 2 {
+		if st := s.Stats(); st.Streams != 0 || st.Ended.Drained != 2 {
 			t.Errorf("after the end: %+v", st)
 		}
 		if n := store.Members(); n != 0 {

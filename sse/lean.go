@@ -150,7 +150,7 @@ func (f *flusher) ended() bool {
 // flush writes a stream's pending frames. It returns the buffer for the next.
 func (f *flusher) flush(s *stream, buf []byte) []byte {
 	c := s.lean
-	var ended Reason
+	var ended reason
 	var traced *[]*delivered
 	if c.left != nil { // as much as is left is enough for a client that stalls
 		buf = append(buf, c.left.rest...)
@@ -168,7 +168,7 @@ func (f *flusher) flush(s *stream, buf []byte) []byte {
 		switch {
 		case err != nil:
 			doneAll(traced, false)
-			s.end(Gone, nil)
+			s.end(endedGone, nil)
 			f.finish(s)
 			return buf
 		case n < len(buf):
@@ -192,20 +192,20 @@ func (f *flusher) flush(s *stream, buf []byte) []byte {
 	case ended != 0:
 		f.finish(s)
 	case probe && !c.alive():
-		s.end(Gone, nil) // queues it, to be finished
+		s.end(endedGone, nil) // queues it, to be finished
 	}
 	return buf
 }
 
 // stall keeps the unwritten rest of a write, for a while.
-func (f *flusher) stall(s *stream, rest []byte, ended Reason, traced *[]*delivered) {
+func (f *flusher) stall(s *stream, rest []byte, ended reason, traced *[]*delivered) {
 	c, now := s.lean, time.Now()
 	if c.left == nil {
 		c.left = &left{since: now}
 	}
 	c.left.traced = traced
-	if ended == Slow || now.Sub(c.left.since) >= f.hub.cfg.WriteTimeout {
-		s.end(Slow, nil)
+	if ended == endedSlow || now.Sub(c.left.since) >= f.hub.cfg.WriteTimeout {
+		s.end(endedSlow, nil)
 		f.finish(s)
 		return
 	}

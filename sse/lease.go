@@ -29,7 +29,7 @@ func (h *Hub) leased() (instanceLease, error) {
 	defer h.mu.Unlock()
 	switch {
 	case h.draining || !h.started.Load():
-		return instanceLease{}, ErrDraining
+		return instanceLease{}, errDraining
 	case h.lease.instance == "" || !time.Now().Before(h.lease.until):
 		return instanceLease{}, ErrUnavailable
 	}
@@ -78,6 +78,6 @@ func (h *Hub) fence() {
 	h.settle()
 	h.mu.Unlock()
 	for _, s := range streams {
-		s.end(Outage, fallbackFrame(h.cfg.spread(), h.cfg.Inbox))
+		s.end(endedOutage, fallbackFrame(h.cfg.spread(), h.cfg.Inbox))
 	}
 }

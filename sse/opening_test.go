@@ -27,7 +27,7 @@ func TestEventsWhileAStreamOpensComeAfterTheReplay(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		c, table := &opening{Cap: newCap(t)}, &stored{}
 		s := start(t, c, newBroker(t), sse.Config{Lean: lean})
-		s.replay = table
+		s.replay = table.Replay
 		table.add("notification", 1)
 		c.during = func(driver.Conn) {
 			if err := s.ToMember(t.Context(), "ann", table.add("notification", 2)); err != nil {
@@ -79,7 +79,7 @@ func TestTooMuchWhileAStreamOpensEndsIt(t *testing.T) {
 			}
 		}
 		dial(t, s.url+"?member=ann").over()
-		eventually(t, "both are counted", func() bool { return s.Stats().Ended[sse.Slow] == 2 })
+		eventually(t, "both are counted", func() bool { return s.Stats().Ended.Slow == 2 })
 		c.during = nil
 		tab = dial(t, s.url+"?member=ann")
 		must(t, s.ToMember(t.Context(), "ann", text("x")))

@@ -129,7 +129,7 @@ func TestALeaseThatCannotBeRenewedEndsTheStreams(t *testing.T) {
 		}
 		tab.over()
 		eventually(t, "all streams are ended", func() bool { st := s.Stats(); return st.Streams == 0 && !st.Leased })
-		ended := s.Stats().Ended[sse.Outage]
+		ended := s.Stats().Ended.Outage
 		if ended != 1 {
 			t.Errorf("%d were ended", ended)
 		}
@@ -184,7 +184,7 @@ func TestAnInstanceThatIsCutOffEndsItsStreamsWithinItsLease(t *testing.T) {
 		if ended := (<-served).Sub(renewed); ended > 15*time.Second || ended < 10*time.Second {
 			t.Errorf("the stream ends %v after the last renewal of a lease of 15 s", ended)
 		}
-		if got := hub.Stats(); got.Leased || got.Ended[sse.Outage] != 1 {
+		if got := hub.Stats(); got.Leased || got.Ended.Outage != 1 {
 			t.Errorf("after that: %+v", got)
 		}
 		c.hangs.Store(false)

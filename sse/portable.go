@@ -72,7 +72,7 @@ func (s *stream) follow(ctx context.Context, out writer) {
 		select {
 		case <-s.wake:
 		case <-ctx.Done():
-			s.end(Gone, nil)
+			s.end(endedGone, nil)
 			return
 		}
 	}
@@ -85,9 +85,9 @@ func (s *stream) write(out writer, b []byte) bool {
 	case err == nil:
 		return true
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		s.end(Slow, nil)
+		s.end(endedSlow, nil)
 	default:
-		s.end(Gone, nil)
+		s.end(endedGone, nil)
 	}
 	return false
 }

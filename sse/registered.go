@@ -66,9 +66,9 @@ func (h *Hub) check(ctx context.Context, batch []*stream) {
 		switch s := by[m.ID]; {
 		case s == nil:
 		case m.Evicted:
-			s.end(Evicted, []byte(evictedFrame))
+			s.end(endedEvicted, []byte(evictedFrame))
 		default:
-			s.end(Lost, retryFrame(h.cfg.spread()))
+			s.end(endedLost, retryFrame(h.cfg.spread()))
 		}
 	}
 }

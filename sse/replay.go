@@ -8,15 +8,12 @@ import (
 	"sync"
 )
 
-// Replayer reads the missed events of a client from their store. Package ssetest
-// has a conformance suite for it.
-type Replayer interface {
-	// Replay returns the events after the cursors: for each name with a cursor the
-	// events behind it, and for the others the events that a new client should see.
-	// It limits their number itself, for example to the newest 10. A client gets
-	// all returned events, and the counts of those left out.
-	Replay(ctx context.Context, since Cursors) (Missed, error)
-}
+// Replayer reads the missed events of a client from their store: for each name with a
+// cursor the events behind it, and for the others the events that a new client should
+// see. It limits their number itself, for example to the newest 10. A client gets all
+// returned events, and the counts of those left out. Package ssetest has a conformance
+// suite for it.
+type Replayer func(ctx context.Context, since Cursors) (Missed, error)
 
 // Missed is the missed events of a client.
 type Missed struct {
@@ -27,12 +24,6 @@ type Missed struct {
 	// where they are stored.
 	Left map[string]int
 }
-
-// ReplayFunc is a function that is a [Replayer].
-type ReplayFunc func(ctx context.Context, since Cursors) (Missed, error)
-
-// Replay calls f.
-func (f ReplayFunc) Replay(ctx context.Context, since Cursors) (Missed, error) { return f(ctx, since) }
 
 // missed reads the missed events of a stream.
 func (h *Hub) missed(ctx context.Context, s *stream, since []string) (frames []frame, err error) {
@@ -46,7 +37,7 @@ func (h *Hub) missed(ctx context.Context, s *stream, since []string) (frames []f
 	}()
 	ctx, cancel := context.WithTimeout(ctx, h.cfg.ReplayTimeout)
 	defer cancel()
-	missed, err := s.replay.Replay(ctx, cursors(h.cfg.Cursors, since))
+	missed, err := s.replay(ctx, cursors(h.cfg.Cursors, since))
 	if err != nil {
 		return nil, fmt.Errorf("sse: replay: %w", err)
 	}
@@ -86,7 +77,7 @@ func (h *Hub) catchUp(ctx context.Context, s *stream, opens bool) error {
 		if ctx.Err() == nil { // neither has the client left nor does the hub end
 			h.cfg.Logger.Warn("sse: what a stream has missed could not be read", "error", err)
 		}
-		s.end(Unsynced, fallbackFrame(h.cfg.spread(), h.cfg.Inbox))
+		s.end(endedUnsynced, fallbackFrame(h.cfg.spread(), h.cfg.Inbox))
 	}
 	s.release(frames)
 	h.mu.Lock()

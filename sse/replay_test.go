@@ -73,7 +73,7 @@ func TestAfterACutNothingIsMissingAndNothingTwice(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		for _, many := range []int{20, 200} { // fewer and more than a stream remembers
 			s, table := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean}), &stored{}
-			s.replay = table
+			s.replay = table.Replay
 			ctx := t.Context()
 			var want []string
 			n := 0
@@ -124,7 +124,7 @@ func TestAfterACutNothingIsMissingAndNothingTwice(t *testing.T) {
 func TestBothCursorsResume(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		s, table := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean}), &stored{}
-		s.replay = table
+		s.replay = table.Replay
 		for i := 1; i <= 4; i++ {
 			table.add("notification", i)
 			table.add("chat", i)
@@ -180,7 +180,7 @@ func TestWhatTheBrokerLostIsReadFromTheTable(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		b, table := &broken{Broker: newBroker(t)}, &stored{}
 		s := start(t, newCap(t), b, sse.Config{Lean: lean})
-		s.replay = table
+		s.replay = table.Replay
 		ctx := t.Context()
 		send := func(id int) { t.Helper(); must(t, s.ToMember(ctx, "ann", table.add("notification", id))) }
 		c := dial(t, s.url+"?member=ann")
@@ -207,7 +207,7 @@ func TestWhatTheBrokerLostIsReadFromTheTable(t *testing.T) {
 func TestAReplayThatFailsEndsTheStream(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		s := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean, Inbox: "/inbox"})
-		for i, replay := range []sse.ReplayFunc{
+		for i, replay := range []sse.Replayer{
 			func(context.Context, sse.Cursors) (sse.Missed, error) { return sse.Missed{}, errors.New("no table") },
 			func(context.Context, sse.Cursors) (sse.Missed, error) { panic("a bug") },
 			func(context.Context, sse.Cursors) (sse.Missed, error) {
@@ -220,7 +220,7 @@ func TestAReplayThatFailsEndsTheStream(t *testing.T) {
 				t.Errorf("it ends with %+v", e)
 			}
 			c.over()
-			eventually(t, "it is counted", func() bool { return s.Stats().Ended[sse.Unsynced] == int64(i+1) })
+			eventually(t, "it is counted", func() bool { return s.Stats().Ended.Unsynced == int64(i+1) })
 		}
 	})
 }
@@ -237,7 +237,7 @@ func TestAReaderThatLeavesWhileItCatchesUpIsNoTrouble(t *testing.T) {
 				var log logged
 				s := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 				reading := make(chan struct{})
-				s.replay = sse.ReplayFunc(func(ctx context.Context, _ sse.Cursors) (sse.Missed, error) {
+				s.replay = sse.Replayer(func(ctx context.Context, _ sse.Cursors) (sse.Missed, error) {
 					close(reading)
 					if fails {
 						return sse.Missed{}, errors.New("no table")
@@ -278,7 +278,7 @@ func TestAReaderThatLeavesWhileItCatchesUpIsNoTrouble(t *testing.T) {
 func TestAnEventPublishedAfterItsReplayDoesNotComeTwice(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		s, table := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean}), &stored{}
-		s.replay = table
+		s.replay = table.Replay
 		first, late := table.add("notification", 1), table.add("notification", 2)
 		must(t, s.ToAll(t.Context(), first)) // to no stream
 		c := dial(t, s.url+"?member=ann&token=t")
@@ -304,7 +304,7 @@ func TestClientsThatComeAndGoSeeEachEventOnce(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		const clients, events = 6, 300
 		s, table := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean}), &stored{}
-		s.replay = table
+		s.replay = table.Replay
 		var all sync.WaitGroup
 		var cuts atomic.Int64
 		for i := range clients {
@@ -348,7 +348,7 @@ func TestClientsThatComeAndGoSeeEachEventOnce(t *testing.T) {
 func TestCursorsAreGivenToTheReplayer(t *testing.T) {
 	s := start(t, newCap(t), newBroker(t), sse.Config{})
 	given := make(chan []string, 1)
-	s.replay = sse.ReplayFunc(func(_ context.Context, since sse.Cursors) (sse.Missed, error) {
+	s.replay = sse.Replayer(func(_ context.Context, since sse.Cursors) (sse.Missed, error) {
 		given <- []string{since["notification"], since["chat"]}
 		return sse.Missed{}, nil
 	})
@@ -365,7 +365,7 @@ func TestWhatAReplayLeavesOutIsSaid(t *testing.T) {
 		b := &cutting{Broker: newBroker(t)}
 		s := start(t, newCap(t), b, sse.Config{Lean: lean})
 		left := map[string]int{"notification": 7, "chat": 2, "none": 0}
-		s.replay = sse.ReplayFunc(func(_ context.Context, since sse.Cursors) (sse.Missed, error) {
+		s.replay = sse.Replayer(func(_ context.Context, since sse.Cursors) (sse.Missed, error) {
 			id := "1"
 			if since["notification"] != "" {
 				id = "2"

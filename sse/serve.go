@@ -46,7 +46,7 @@ type Stream struct {
 // one with OnlyIfFree that finds no free place. While the Cap is unreachable an
 // EventSource gets a stream of one `fallback` event with Config.Inbox and comes back
 // by itself, and others get 503 with Retry-After. Where the ResponseWriter cannot
-// flush the answer is 500, and the error [ErrUnflushable].
+// flush the answer is 500, and the class of the error [fault.Permanent].
 func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, st Stream) error {
 	if err := st.validate(); err != nil {
 		http.Error(w, "the stream cannot be opened", http.StatusBadRequest)
@@ -57,7 +57,7 @@ func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, st Stream) error {
 	}
 	s, err := h.open(r, st)
 	switch {
-	case errors.Is(err, driver.ErrEvicted), errors.Is(err, ErrFull):
+	case errors.Is(err, ErrFull):
 		h.stats.evictions.Add(1)
 		w.WriteHeader(http.StatusNoContent)
 		return err
@@ -131,14 +131,14 @@ func (h *Hub) open(r *http.Request, st Stream) (*stream, error) {
 	ctx := context.WithoutCancel(r.Context())
 	opened, err := h.register(ctx, held, s, st.OnlyIfFree)
 	if err != nil {
-		s.end(Refused, nil)
+		s.end(endedRefused, nil)
 		refused := errors.Is(err, driver.ErrEvicted) || errors.Is(err, ErrFull)
 		h.close(s, !refused)
 		switch {
 		case errors.Is(err, ErrFull):
 			return nil, ErrFull
 		case refused:
-			return nil, driver.ErrEvicted
+			return nil, errEvicted
 		}
 		h.stats.storeErrors.Add(1)
 		return nil, unavailable(fmt.Errorf("open: %w", err))
@@ -155,7 +155,7 @@ func (h *Hub) disconnect(ctx context.Context, opened driver.Opened) {
 	for _, victims := range [...][]driver.Conn{opened.Replaced, opened.Evicted} {
 		for _, victim := range victims {
 			if s := h.audience.connection(victim.ID); s != nil {
-				s.end(Evicted, []byte(evictedFrame))
+				s.end(endedEvicted, []byte(evictedFrame))
 				continue
 			}
 			if err := h.publish(ctx, driver.Message{Kind: driver.Disconnect, To: victim.Member, Arg: victim.ID}); err != nil {
@@ -170,7 +170,7 @@ func (h *Hub) disconnect(ctx context.Context, opened driver.Opened) {
 func (h *Hub) close(s *stream, registered bool) {
 	s.mu.Lock()
 	if s.ended == 0 {
-		s.ended = Gone
+		s.ended = endedGone
 	}
 	why := s.ended
 	s.pending, s.recent = nil, nil
@@ -187,7 +187,7 @@ func (h *Hub) close(s *stream, registered bool) {
 // unflushable answers requests whose stream would not reach its client.
 func (h *Hub) unflushable(w http.ResponseWriter) error {
 	err := fault.MarkPermanent(fmt.Errorf("%w: %T has neither Flush nor Unwrap; "+
-		"serve streams outside the middleware that wraps it, or give its writer the method Unwrap() http.ResponseWriter", ErrUnflushable, w))
+		"serve streams outside the middleware that wraps it, or give its writer the method Unwrap() http.ResponseWriter", errUnflushable, w))
 	h.cfg.Logger.Error("sse: no stream can be served", "error", err)
 	http.Error(w, "the stream cannot be opened", http.StatusInternalServerError)
 	return err

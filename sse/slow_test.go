@@ -71,8 +71,8 @@ func TestAStalledReaderIsCutAndTheOthersDoNotNotice(t *testing.T) {
 		}
 		eventually(t, "the stalled reader is cut", func() bool { return s.Cut("slow") })
 		must(t, stalled.Close()) // or the write that it is in lasts an hour
-		eventually(t, "its stream has ended", func() bool { return s.Stats().Ended[sse.Slow] == 1 })
-		if st := s.Stats(); st.Streams != others || st.Ended[sse.Gone] != 0 {
+		eventually(t, "its stream has ended", func() bool { return s.Stats().Ended.Slow == 1 })
+		if st := s.Stats(); st.Streams != others || st.Ended.Gone != 0 {
 			t.Errorf("after that: %+v", st)
 		}
 	})
@@ -85,7 +85,7 @@ func TestTheBacklogIsBounded(t *testing.T) {
 		stall(t, s, "?member=slow")
 		ctx, data := t.Context(), bytes.Repeat([]byte("x"), 8<<10)
 		given := int64(0)
-		for s.Stats().Ended[sse.Slow] == 0 && given < 10_000 {
+		for s.Stats().Ended.Slow == 0 && given < 10_000 {
 			must(t, s.ToMember(ctx, "slow", sse.Event{Data: data}))
 			given++
 			if s.Cut("slow") {
@@ -110,7 +110,7 @@ func TestAWriteHasADeadline(t *testing.T) {
 		for range 8 { // far beyond the kernel's buffers, far below the backlog's bound
 			must(t, s.ToMember(t.Context(), "slow", sse.Event{Data: make([]byte, 900<<10)}))
 		}
-		eventually(t, "it is cut", func() bool { return s.Stats().Ended[sse.Slow] == 1 })
+		eventually(t, "it is cut", func() bool { return s.Stats().Ended.Slow == 1 })
 		eventually(t, "and gone", func() bool { return s.Stats().Streams == 0 })
 	})
 }

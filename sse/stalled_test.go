@@ -181,7 +181,7 @@ func TestAStalledReaderAmongAThousandIsCutWithinItsDeadline(t *testing.T) {
 		c := gather(t, s, readers)
 		began := time.Now()
 		block(t, s, "slow")
-		for s.Stats().Ended[sse.Slow] == 0 {
+		for s.Stats().Ended.Slow == 0 {
 			if time.Since(began) > patience {
 				t.Fatal("it is not cut")
 			}
@@ -194,7 +194,7 @@ func TestAStalledReaderAmongAThousandIsCutWithinItsDeadline(t *testing.T) {
 		}
 		eventually(t, "it is gone", func() bool { return s.Stats().Streams == readers })
 		c.hear(5)
-		if st := s.Stats(); st.Streams != readers || st.Ended[sse.Slow] != 1 || st.Ended[sse.Gone] != 0 || c.wrong.Load() > 0 {
+		if st := s.Stats(); st.Streams != readers || st.Ended.Slow != 1 || st.Ended.Gone != 0 || c.wrong.Load() > 0 {
 			t.Errorf("after that: %+v, %d came wrong", st, c.wrong.Load())
 		}
 	})

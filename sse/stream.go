@@ -8,27 +8,21 @@ import (
 	"github.com/millrace-go/millrace/sse/driver"
 )
 
-// Reason why a stream ended.
-type Reason uint8
+// reason is why a stream ended; 0 while it is open. [Stats] explains them.
+type reason uint8
 
-// Reasons, with their names in metrics.
 const (
-	Gone     Reason = 1 + iota // "gone": the client left
-	Slow                       // "slow": the client did not read its frames
-	Evicted                    // "evicted": the member opened more than are allowed
-	Expired                    // "expired": its lifetime was over
-	Drained                    // "drained": the hub ended
-	Outage                     // "outage": the lease could not be renewed
-	Lost                       // "lost": the Cap did not know it any more
-	Unsynced                   // "unsynced": its missed events could not be read
-	Refused                    // "refused": it was never opened
-	reasons  = Refused
+	endedGone reason = 1 + iota
+	endedSlow
+	endedEvicted
+	endedExpired
+	endedDrained
+	endedOutage
+	endedLost
+	endedUnsynced
+	endedRefused
+	reasons = endedRefused
 )
-
-func (r Reason) String() string {
-	names := [...]string{"open", "gone", "slow", "evicted", "expired", "drained", "outage", "lost", "unsynced", "refused"}
-	return names[min(int(r), len(names)-1)]
-}
 
 // frame is an event as all connections share it.
 type frame struct {
@@ -70,7 +64,7 @@ type stream struct {
 	holding  bool
 	muted    bool
 	checking bool // is on its way to the Cap
-	ended    Reason
+	ended    reason
 	awaited  bool     // a writer waits for its signal
 	sched    bool     // a writer has it or will
 	cursors  []string // nil when nothing was seen
@@ -163,11 +157,11 @@ func (s *stream) cut() {
 	s.pending, s.frames, s.bytes = nil, 0, 0
 	s.forgetHeld()
 	s.forgetTraced()
-	s.ended = Slow
+	s.ended = endedSlow
 }
 
 // end lets the stream end with a last frame. The first reason counts.
-func (s *stream) end(why Reason, last []byte) {
+func (s *stream) end(why reason, last []byte) {
 	s.mu.Lock()
 	if s.ended == 0 {
 		s.ended = why
@@ -203,7 +197,7 @@ func (s *stream) unlockAndSignal() {
 
 // take appends the pending frames to b, and returns their traced deliveries. The
 // next frame wakes a handler that has taken.
-func (s *stream) take(b []byte) ([]byte, Reason, *[]*delivered) {
+func (s *stream) take(b []byte) ([]byte, reason, *[]*delivered) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, p := range s.pending {

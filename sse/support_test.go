@@ -30,19 +30,13 @@ func both(t *testing.T, run func(t *testing.T, lean bool)) {
 
 func newCap(t testing.TB) driver.MemoryCap {
 	t.Helper()
-	c, err := memsse.NewCap(memsse.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, _ := memsse.New()
 	return c
 }
 
 func newBroker(t testing.TB) driver.Broker {
 	t.Helper()
-	b, err := memsse.NewBroker()
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, b := memsse.New()
 	return b
 }
 

@@ -79,7 +79,7 @@ func TestADeliveryEndsWhenItIsWritten(t *testing.T) {
 		spans := new(spantest.Recorder)
 		release := make(chan struct{})
 		s := begin(t, newCap(t), newBroker(t), sse.Config{Lean: lean, TracerProvider: spans})
-		s.replay = sse.ReplayFunc(func(context.Context, sse.Cursors) (sse.Missed, error) {
+		s.replay = sse.Replayer(func(context.Context, sse.Cursors) (sse.Missed, error) {
 			<-release
 			return sse.Missed{Events: []sse.Event{{Name: "notification", ID: "1", Data: []byte("one")}}}, nil
 		})
@@ -105,7 +105,7 @@ func TestADeliveryThatIsDroppedSaysSo(t *testing.T) {
 		spans := new(spantest.Recorder)
 		release := make(chan struct{})
 		s := begin(t, newCap(t), newBroker(t), sse.Config{Lean: lean, MaxFrames: 2, TracerProvider: spans})
-		s.replay = sse.ReplayFunc(func(context.Context, sse.Cursors) (sse.Missed, error) { <-release; return sse.Missed{}, nil })
+		s.replay = sse.Replayer(func(context.Context, sse.Cursors) (sse.Missed, error) { <-release; return sse.Missed{}, nil })
 		must(t, s.Ready(t.Context()))
 		ann := dial(t, s.url+"?member=ann")
 		for range 3 { // one too many while it opens
@@ -128,7 +128,7 @@ func TestADeliveryThatStallsIsNotWritten(t *testing.T) {
 		s := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean, WriteTimeout: 200 * time.Millisecond, MaxBytes: 8 << 20, TracerProvider: spans}, smallBuffers)
 		stall(t, s, "?member=slow")
 		must(t, s.ToMember(t.Context(), "slow", sse.Event{Data: bytes.Repeat([]byte("x"), 1_000_000)}))
-		eventually(t, "it is cut", func() bool { return s.Stats().Ended[sse.Slow] == 1 })
+		eventually(t, "it is cut", func() bool { return s.Stats().Ended.Slow == 1 })
 		if d := ended(t, spans, 1)[0]; d.Status().Code != codes.Error || !slices.Contains(attributes(d), "millrace.sse.dropped=1") {
 			t.Errorf("%v %v", d.Status(), attributes(d))
 		}

@@ -83,7 +83,7 @@ func (h *Hub) turnWheel(ctx context.Context) {
 		case now := <-ticker.C:
 			due, over := h.wheel.turn(now.Sub(h.made))
 			for _, s := range over {
-				s.end(Expired, retryFrame(h.cfg.Retry))
+				s.end(endedExpired, retryFrame(h.cfg.Retry))
 			}
 			for _, s := range due {
 				s.ping()

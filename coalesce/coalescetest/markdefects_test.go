@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-go/millrace/coalesce/driver"
 )
 
-// mistakes are possible mistakes with the marks of [coalesce.Again].
+// mistakes are possible mistakes with the marks of [coalesce.Coalescer.Again].
 type mistakes struct {
 	ignores, everyRun, keeps, own, firstPriority, alwaysHigh, notMoved, notCleared, notExtended, oldVersion bool
 }

@@ -40,7 +40,7 @@ func TestRedisDown(t *testing.T) {
 			client := open(t, s.URL())
 			c := newCoalescer(t, newStore(t, client, ""), coalesce.Config{
 				Timeout: 500 * time.Millisecond, HighTTL: 2 * time.Second, LowTTL: 2 * time.Second,
-				Breaker: coalesce.Breaker{Calls: 4, Window: time.Hour, Open: time.Second},
+				BreakerCalls: 4, BreakerWindow: time.Hour, BreakerOpenFor: time.Second,
 			})
 			var ticket driver.Ticket
 			// In the first call the server may still be slow to start.

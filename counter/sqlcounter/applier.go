@@ -28,7 +28,7 @@ func New(db *sql.DB, cfg Config) (driver.SQLApplier, error) {
 	if db == nil {
 		return nil, errors.New("sqlcounter: db is nil; open the database that has the totals")
 	}
-	if err := dialect(cfg.Dialect).validate("Config"); err != nil {
+	if err := dialect(cfg.Dialect).validate("Config.Dialect"); err != nil {
 		return nil, err
 	}
 	a := &applier{db: db, dialect: dialect(cfg.Dialect), also: cfg.Also}

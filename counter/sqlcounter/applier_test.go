@@ -20,11 +20,11 @@ import (
 func TestNewChecks(t *testing.T) {
 	_, db := servicetest.SQLite(t)
 	for want, err := range map[string]error{
-		"db is nil":         second(sqlcounter.New(nil, sqlcounter.Config{Dialect: sqltx.SQLite})),
-		"Config.Dialect":    second(sqlcounter.New(db, sqlcounter.Config{})),
-		"db is nil; open":   second(sqlcounter.NewLog(nil, "comment", sqlcounter.LogConfig{Dialect: sqltx.SQLite})),
-		"the name":          second(sqlcounter.NewLog(db, "a:b", sqlcounter.LogConfig{Dialect: sqltx.SQLite})),
-		"LogConfig.Dialect": second(sqlcounter.NewLog(db, "comment", sqlcounter.LogConfig{Dialect: "oracle"})),
+		"db is nil":       second(sqlcounter.New(nil, sqlcounter.Config{Dialect: sqltx.SQLite})),
+		"Config.Dialect":  second(sqlcounter.New(db, sqlcounter.Config{})),
+		"db is nil; open": second(sqlcounter.NewLog(nil, sqltx.SQLite, "comment")),
+		"the name":        second(sqlcounter.NewLog(db, sqltx.SQLite, "a:b")),
+		"the dialect is":  second(sqlcounter.NewLog(db, "oracle", "comment")),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want an error about %s", err, want)

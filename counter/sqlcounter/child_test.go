@@ -34,7 +34,7 @@ type setup struct {
 }
 
 // flusher creates the flusher of a setup.
-func (s setup) flusher(applied func()) (*counter.Flusher, error) {
+func (s setup) flusher(applied func()) (*counter.Counter, error) {
 	db, err := connect(s.Dialect, s.Database)
 	if err != nil {
 		return nil, err
@@ -50,23 +50,19 @@ func (s setup) flusher(applied func()) (*counter.Flusher, error) {
 	return s.flusherOn(db, store, applied)
 }
 
-func (s setup) flusherOn(db *sql.DB, store driver.Store, applied func()) (*counter.Flusher, error) {
-	c, err := counter.New("comment", store, counter.Config{})
-	if err != nil {
-		return nil, err
-	}
+func (s setup) flusherOn(db *sql.DB, store driver.Store, applied func()) (*counter.Counter, error) {
 	applier, err := sqlcounter.New(db, sqlcounter.Config{Dialect: s.Dialect})
 	if err != nil {
 		return nil, err
 	}
 	// Small transactions and short leases, so that kills often interrupt work.
-	cfg := counter.FlusherConfig{Every: time.Millisecond, Lease: 20 * time.Millisecond, Batch: 20, Logger: slog.New(slog.DiscardHandler)}
+	cfg := counter.Config{Applier: tellingApplier{applier, applied}, Every: time.Millisecond, Lease: 20 * time.Millisecond, Batch: 20, Logger: slog.New(slog.DiscardHandler)}
 	if s.Sourced {
-		if cfg.Source, err = sqlcounter.NewLog(db, "comment", sqlcounter.LogConfig{Dialect: s.Dialect}); err != nil {
+		if cfg.Source, err = sqlcounter.NewLog(db, s.Dialect, "comment"); err != nil {
 			return nil, err
 		}
 	}
-	return counter.NewFlusher(c, tellingApplier{applier, applied}, cfg)
+	return counter.New("comment", store, cfg)
 }
 
 // tellingApplier reports each batch that it has applied.
@@ -96,7 +92,7 @@ func child() {
 	var s setup
 	err := json.Unmarshal([]byte(text), &s)
 	if err == nil {
-		var f *counter.Flusher
+		var f *counter.Counter
 		var once sync.Once
 		say := func() { once.Do(func() { fmt.Print(atWork) }) }
 		if f, err = s.flusher(say); err == nil {

@@ -18,9 +18,9 @@ const (
 	mysql    = dialect(sqltx.MySQL)
 )
 
-func (d dialect) validate(config string) error {
+func (d dialect) validate(what string) error {
 	if d != postgres && d != sqlite && d != mysql {
-		return fmt.Errorf("sqlcounter: %s.Dialect is %q; use sqltx.Postgres, sqltx.MySQL or sqltx.SQLite", config, string(d))
+		return fmt.Errorf("sqlcounter: %s is %q; use sqltx.Postgres, sqltx.MySQL or sqltx.SQLite", what, string(d))
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ func migrated(t testing.TB, db *sql.DB, dialect sqltx.Dialect) driver.SQLApplier
 
 func newLog(t testing.TB, db *sql.DB, name string, dialect sqltx.Dialect) driver.SQLLog {
 	t.Helper()
-	l, err := sqlcounter.NewLog(db, name, sqlcounter.LogConfig{Dialect: dialect})
+	l, err := sqlcounter.NewLog(db, dialect, name)
 	if err != nil {
 		t.Fatal(err)
 	}

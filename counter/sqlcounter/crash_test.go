@@ -92,7 +92,7 @@ type scene struct {
 	store   driver.Store
 	applier driver.SQLApplier
 	log     driver.SQLLog
-	last    *counter.Flusher
+	last    *counter.Counter
 	next    atomic.Int64 // the next comment's id
 }
 

@@ -49,11 +49,7 @@ func TestFailoverBetweenReadAndApply(t *testing.T) {
 				}
 			}
 			source := &losing{SQLLog: log}
-			c, err := counter.New("comment", memcounter.New(), counter.Config{Totals: applier})
-			if err != nil {
-				t.Fatal(err)
-			}
-			f, err := counter.NewFlusher(c, applier, counter.FlusherConfig{Source: source})
+			f, err := counter.New("comment", memcounter.New(), counter.Config{Applier: applier, Source: source})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -24,12 +24,6 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// LogConfig configures a log of [NewLog].
-type LogConfig struct {
-	// Dialect of the database; required. PostgreSQL needs pgx's database/sql driver.
-	Dialect sqltx.Dialect
-}
-
 // changes is the log of one counter's change rows, in the table count_changes.
 type changes struct {
 	db      *sql.DB
@@ -44,21 +38,21 @@ type changes struct {
 }
 
 // NewLog creates the log of a counter on db, which the caller closes. It does not connect to
-// the database; Migrate creates the tables.
-func NewLog(db *sql.DB, name string, cfg LogConfig) (driver.SQLLog, error) {
+// the database; Migrate creates the tables. PostgreSQL needs pgx's database/sql driver.
+func NewLog(db *sql.DB, d sqltx.Dialect, name string) (driver.SQLLog, error) {
 	if db == nil {
 		return nil, errors.New("sqlcounter: db is nil; open the database that has what is counted")
 	}
 	if err := driver.CheckName(name); err != nil {
 		return nil, err
 	}
-	if err := dialect(cfg.Dialect).validate("LogConfig"); err != nil {
+	if err := dialect(d).validate("the dialect"); err != nil {
 		return nil, err
 	}
 	tables := sqllog.Tables{Messages: "count_changes", Cursors: "count_cursors", Package: "counter"}
 	var rows sqllog.Log
 	var err error
-	switch dialect(cfg.Dialect) {
+	switch dialect(d) {
 	case postgres:
 		rows, err = pglog.New(db, tables)
 	case mysql:
@@ -69,12 +63,12 @@ func NewLog(db *sql.DB, name string, cfg LogConfig) (driver.SQLLog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlcounter: %w", err)
 	}
-	stands, err := dialect(cfg.Dialect).statement("stands")
+	stands, err := dialect(d).statement("stands")
 	if err != nil {
 		return nil, err
 	}
 	return &changes{
-		db: db, name: name, log: rows, dialect: dialect(cfg.Dialect), stands: stands, cursor: log.Cursor{Consumer: name, Lane: lane},
+		db: db, name: name, log: rows, dialect: dialect(d), stands: stands, cursor: log.Cursor{Consumer: name, Lane: lane},
 		holder: strings.ToLower(rand.Text()),
 	}, nil
 }

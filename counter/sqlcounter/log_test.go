@@ -115,7 +115,7 @@ func TestRestoredElsewhere(t *testing.T) {
 	if _, err := db.ExecContext(ctx, `UPDATE count_cursors SET system_id = system_id - 1`); err != nil {
 		t.Fatal(err)
 	}
-	l, err := sqlcounter.NewLog(peer, "comment", sqlcounter.LogConfig{Dialect: sqltx.Postgres})
+	l, err := sqlcounter.NewLog(peer, sqltx.Postgres, "comment")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -127,14 +127,7 @@ func database() millrace.Database[*sql.Tx] {
 
 // newHub is for the live seats of one process. Package redissse has the parts for many.
 func newHub() (*sse.Hub, error) {
-	streams, err := memsse.NewCap(memsse.Config{})
-	if err != nil {
-		return nil, err
-	}
-	broker, err := memsse.NewBroker()
-	if err != nil {
-		return nil, err
-	}
+	streams, broker := memsse.New()
 	return sse.New(streams, broker, sse.Config{})
 }
 

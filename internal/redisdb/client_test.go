@@ -67,13 +67,14 @@ func TestEveryPackageChecksItsClient(t *testing.T) {
 		t.Fatalf("of a default client: %s", said)
 	}
 	second := func(_ any, err error) error { return err }
+	third := func(_, _ any, err error) error { return err }
 	for name, err := range map[string]error{
 		"redisratelimit": second(redisratelimit.New(client, redisratelimit.Config{})),
 		"rediscoalesce":  second(rediscoalesce.New(client, rediscoalesce.Config{})),
 		"redisqueue":     second(redisqueue.New(client, redisqueue.Config{})),
 		"redisgate":      second(redisgate.New(client, redisgate.Config{})),
 		"rediscounter":   second(rediscounter.New(client, rediscounter.Config{})),
-		"redissse":       second(redissse.NewCap(client, redissse.CapConfig{})),
+		"redissse":       third(redissse.New(client, redissse.Config{})),
 	} {
 		if err == nil || err.Error() != name+": "+said {
 			t.Errorf("%s says %q, want %q", name, err, name+": "+said)

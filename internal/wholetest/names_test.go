@@ -70,13 +70,9 @@ func TestHostilePrefixes(t *testing.T) {
 	}
 	defer client.Close() //nolint:errcheck // it never connected
 	for what, check := range map[string]func(prefix string) error{
-		"redisqueue":      func(p string) error { _, err := redisqueue.New(client, redisqueue.Config{Prefix: p}); return err },
-		"redisgate":       func(p string) error { _, err := redisgate.New(client, redisgate.Config{Prefix: p}); return err },
-		"redissse.NewCap": func(p string) error { _, err := redissse.NewCap(client, redissse.CapConfig{Prefix: p}); return err },
-		"redissse.NewBroker": func(p string) error {
-			_, err := redissse.NewBroker(client, redissse.BrokerConfig{Prefix: p})
-			return err
-		},
+		"redisqueue":     func(p string) error { _, err := redisqueue.New(client, redisqueue.Config{Prefix: p}); return err },
+		"redisgate":      func(p string) error { _, err := redisgate.New(client, redisgate.Config{Prefix: p}); return err },
+		"redissse":       func(p string) error { _, _, err := redissse.New(client, redissse.Config{Prefix: p}); return err },
 		"redisratelimit": func(p string) error { _, err := redisratelimit.New(client, redisratelimit.Config{Name: p}); return err },
 		"rediscoalesce":  func(p string) error { _, err := rediscoalesce.New(client, rediscoalesce.Config{Prefix: p}); return err },
 		"rediscounter":   func(p string) error { _, err := rediscounter.New(client, rediscounter.Config{Prefix: p}); return err },

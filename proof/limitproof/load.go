@@ -51,7 +51,7 @@ func perform(ctx context.Context, j job) (done, error) {
 	}
 	quiet := slog.New(slog.DiscardHandler)
 	limiter, err := ratelimit.New(store, ratelimit.Config{
-		Limits: j.Limits, Breaker: ratelimit.BreakerConfig{OpenFor: reopen}, Logger: quiet,
+		Limits: j.Limits, BreakerOpenFor: reopen, Logger: quiet,
 	})
 	if err != nil {
 		return done{}, err
@@ -67,8 +67,8 @@ func perform(ctx context.Context, j job) (done, error) {
 	if err != nil {
 		return done{}, err
 	}
-	defer transport.CloseIdleConnections()
 	l.client = &http.Client{Transport: transport}
+	defer l.client.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(ctx, max(0, j.End-boottime.Now())+grace)
 	defer cancel()
 	pauses := watchPauses()

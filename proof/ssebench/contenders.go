@@ -62,15 +62,9 @@ type hub struct {
 }
 
 func openHub(ctx context.Context, ping time.Duration, lean bool) (site, error) {
-	places, err := memsse.NewCap(memsse.Config{})
-	if err != nil {
-		return nil, err
-	}
-	broker, err := memsse.NewBroker()
-	if err != nil {
-		return nil, err
-	}
+	places, broker := memsse.New()
 	h := &hub{ended: make(chan error, 1)}
+	var err error
 	if h.Hub, err = sse.New(places, broker, sse.Config{Lean: lean, Ping: ping, Logger: slog.New(slog.DiscardHandler)}); err != nil {
 		return nil, err
 	}

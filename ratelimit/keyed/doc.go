@@ -17,9 +17,9 @@
 // # The arithmetic
 //
 // The state of a key is one time: when its burst is full again. A call moves that time
-// on by Limit.Every, and is refused if the time would be further away than Limit.Burst
-// times Every (the generic cell rate algorithm of ATM). So a key makes at most
-// Burst + W/Every calls within any window W, and a key whose time has passed needs no
+// on by its interval, and is refused if the time would be further away than its burst
+// times the interval (the generic cell rate algorithm of ATM). So a key makes at most
+// burst + W/interval calls within any window W, and a key whose time has passed needs no
 // state.
 //
 // # Guarantees

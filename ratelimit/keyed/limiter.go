@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/batch"
 	"github.com/millrace-go/millrace/internal/complaint"
+	"github.com/millrace-go/millrace/ratelimit/keyed/driver"
 )
 
 // Config of a [Limiter]. The zero value works.
@@ -31,7 +32,7 @@ const aloneFor = time.Second
 // Limiter bounds the calls of keys. It is safe for concurrent use.
 type Limiter struct {
 	cfg        Config
-	shared     *batch.Combiner[Ask, time.Duration] // nil without a store
+	shared     *batch.Combiner[driver.Ask, time.Duration] // nil without a store
 	alone      *memory
 	denied     *memory
 	back       atomic.Int64 // on alone's clock: when the store is asked again
@@ -40,7 +41,7 @@ type Limiter struct {
 }
 
 // New makes a limiter. Without a store, the process counts alone.
-func New(store Store, cfg Config) (*Limiter, error) {
+func New(store driver.Store, cfg Config) (*Limiter, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 250 * time.Millisecond
 	}
@@ -58,7 +59,7 @@ func New(store Store, cfg Config) (*Limiter, error) {
 	}
 	l := &Limiter{cfg: cfg, alone: newMemory(cfg.MaxKeys), denied: newMemory(cfg.MaxKeys)}
 	if store != nil {
-		l.shared = batch.New(MaxAsks, cfg.Timeout, func(ctx context.Context, asks []Ask) ([]time.Duration, error) {
+		l.shared = batch.New(driver.MaxAsks, cfg.Timeout, func(ctx context.Context, asks []driver.Ask) ([]time.Duration, error) {
 			if l.alone.now() < l.back.Load() {
 				return nil, errAlone // callers that queued behind a call that failed
 			}
@@ -78,10 +79,10 @@ func New(store Store, cfg Config) (*Limiter, error) {
 var errAlone = errors.New("keyed: the store failed a moment ago")
 
 // Take takes one call of a key, whose limit is one call in every, and burst at once: 0,
-// or how long to wait before the next attempt. A limit that [Limit.Validate] refuses has
-// no call.
+// or how long to wait before the next attempt. every is 1 µs to 24 h, burst 1 to 1,000,000,
+// and burst times every at most 31 days. A limit beyond has no call, and is logged.
 func (l *Limiter) Take(ctx context.Context, key string, every time.Duration, burst int) time.Duration {
-	wait := l.take(ctx, Ask{key, Limit{Every: every, Burst: burst}})
+	wait := l.take(ctx, driver.Ask{Key: key, Limit: driver.Limit{Every: every, Burst: burst}})
 	if wait > 0 {
 		l.counts.refused.Add(1)
 	} else {
@@ -90,10 +91,10 @@ func (l *Limiter) Take(ctx context.Context, key string, every time.Duration, bur
 	return wait
 }
 
-func (l *Limiter) take(ctx context.Context, a Ask) time.Duration {
+func (l *Limiter) take(ctx context.Context, a driver.Ask) time.Duration {
 	if err := a.Validate(); err != nil {
 		l.complaints.Error(ctx, l.cfg.Logger, "keyed: a call was refused", err)
-		return maxSpan
+		return driver.MaxSpan
 	}
 	if l.shared != nil && l.alone.now() >= l.back.Load() {
 		if wait := l.denied.left(a.Key); wait > 0 {

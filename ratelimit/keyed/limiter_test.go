@@ -17,11 +17,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/millrace-go/millrace/ratelimit/keyed"
+	"github.com/millrace-go/millrace/ratelimit/keyed/driver"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func limiter(t testing.TB, store keyed.Store, cfg keyed.Config) *keyed.Limiter {
+func limiter(t testing.TB, store driver.Store, cfg keyed.Config) *keyed.Limiter {
 	t.Helper()
 	cfg.Logger = slog.New(slog.DiscardHandler)
 	l, err := keyed.New(store, cfg)
@@ -30,9 +31,9 @@ func limiter(t testing.TB, store keyed.Store, cfg keyed.Config) *keyed.Limiter {
 }
 
 // script is a store that answers as it is told.
-type script func(asks []keyed.Ask) ([]time.Duration, error)
+type script func(asks []driver.Ask) ([]time.Duration, error)
 
-func (s script) Take(_ context.Context, asks []keyed.Ask) ([]time.Duration, error) { return s(asks) }
+func (s script) Take(_ context.Context, asks []driver.Ask) ([]time.Duration, error) { return s(asks) }
 
 func TestLimit(t *testing.T) {
 	t.Parallel()
@@ -65,7 +66,7 @@ func TestLimit(t *testing.T) {
 func TestAnyWindow(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(p *rapid.T) {
-		limit := keyed.Limit{Every: time.Duration(rapid.Int64Range(1, 5000).Draw(p, "every")) * time.Microsecond, Burst: rapid.IntRange(1, 5).Draw(p, "burst")}
+		limit := driver.Limit{Every: time.Duration(rapid.Int64Range(1, 5000).Draw(p, "every")) * time.Microsecond, Burst: rapid.IntRange(1, 5).Draw(p, "burst")}
 		pauses := rapid.SliceOfN(rapid.Int64Range(0, 6000), 1, 60).Draw(p, "pauses")
 		synctest.Test(t, func(t *testing.T) {
 			l := limiter(t, nil, keyed.Config{})
@@ -99,7 +100,7 @@ func TestACrowdSharesCalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var calls, asks int
-		l := limiter(t, script(func(a []keyed.Ask) ([]time.Duration, error) {
+		l := limiter(t, script(func(a []driver.Ask) ([]time.Duration, error) {
 			time.Sleep(time.Millisecond)
 			calls, asks = calls+1, asks+len(a)
 			return make([]time.Duration, len(a)), nil
@@ -122,7 +123,7 @@ func TestARefusedKeyCostsNoCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
-		l := limiter(t, script(func([]keyed.Ask) ([]time.Duration, error) {
+		l := limiter(t, script(func([]driver.Ask) ([]time.Duration, error) {
 			calls++
 			return []time.Duration{3 * time.Second}, nil
 		}), keyed.Config{})
@@ -143,7 +144,7 @@ func TestStoreAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		calls, away := 0, true
-		l := limiter(t, script(func(asks []keyed.Ask) ([]time.Duration, error) {
+		l := limiter(t, script(func(asks []driver.Ask) ([]time.Duration, error) {
 			calls++
 			if away {
 				time.Sleep(100 * time.Millisecond)
@@ -187,7 +188,7 @@ func TestMemoryIsBounded(t *testing.T) {
 
 func TestErrorsNameTheFix(t *testing.T) {
 	t.Parallel()
-	for want, limit := range map[string]keyed.Limit{
+	for want, limit := range map[string]driver.Limit{
 		"Limit.Every is 0s; give 1":     {Burst: 1},
 		"Limit.Burst is 0; give 1":      {Every: time.Second},
 		"lower one of them":             {Every: time.Hour, Burst: 1000},

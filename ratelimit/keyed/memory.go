@@ -4,6 +4,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/millrace-go/millrace/ratelimit/keyed/driver"
 )
 
 // memory keeps times of keys in µs, by the clock of the process, up to a number of them.
@@ -23,11 +25,11 @@ func newMemory(most int) *memory {
 func (m *memory) now() int64 { return time.Since(m.start).Microseconds() + 1 }
 
 // take decides a call.
-func (m *memory) take(a Ask) time.Duration {
+func (m *memory) take(a driver.Ask) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
-	next, wait := a.take(m.times[a.Key], now)
+	next, wait := decide(a.Limit, m.times[a.Key], now)
 	if wait == 0 {
 		m.keep(a.Key, next, now)
 	}
@@ -65,4 +67,16 @@ func (m *memory) keep(key string, at, now int64) {
 		}
 	}
 	m.times[strings.Clone(key)] = at // a key may be part of a large request
+}
+
+// decide decides one call: full is when the key's burst is full again, in µs. The wait is
+// 0 for a call that was taken.
+func decide(l driver.Limit, full, now int64) (next, wait int64) {
+	every := l.Every.Microseconds()
+	span := every * int64(l.Burst)
+	full = min(max(full, now), now+span) // also after the clock was set back
+	if wait = full + every - now - span; wait > 0 {
+		return full, wait
+	}
+	return full + every, 0
 }

@@ -1,7 +1,7 @@
 // Package memratelimit keeps the state of a rate limit in memory: the budget of
 // one process, with the contract of redisratelimit.
 //
-//	store, err := memratelimit.New(memratelimit.Config{})
+//	limiter, err := ratelimit.New(memratelimit.New(), ratelimit.Config{Limits: …})
 //
 //	property                                        proven by
 //	all guarantees of a store                       TestConformance

@@ -6,33 +6,23 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/ratelimit"
-	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 )
 
+// A new store is empty: the first call waits for its share of the rate.
 func ExampleNew() {
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	store, err := memratelimit.New(memratelimit.Config{Now: func() time.Time { return now }})
+	limiter, err := ratelimit.New(memratelimit.New(), ratelimit.Config{
+		Limits: ratelimit.Limits{HardLimit: 100, Rate: 50, Delay: 500 * time.Millisecond},
+	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	plan, err := ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350}.Plan()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	ask := driver.Ask{Runs: []driver.Run{{Priority: driver.Low, Size: 1, Count: 100}}}
-	for range 2 {
-		g, err := store.Acquire(context.Background(), plan, ask)
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		fmt.Println(g.Runs[0].Granted, g.Runs[0].Reason, g.Runs[0].RetryAfter, "high could have", g.Remaining[driver.High])
-		now = now.Add(time.Second)
-	}
+	d, err := limiter.Allow(context.Background(), ratelimit.High)
+	fmt.Println(d.Allowed, d.Reason, d.RetryAfter > 0, err)
+	permit, err := limiter.Wait(context.Background(), ratelimit.High)
+	fmt.Println(permit != nil, err)
 	// Output:
-	// 0 low_cap 2.858ms high could have 0
-	// 31 low_cap 2.858ms high could have 9
+	// false global true <nil>
+	// true <nil>
 }

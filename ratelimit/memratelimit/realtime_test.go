@@ -13,10 +13,7 @@ import (
 // TestRealTime: eight callers take all they can for a while; the store's own times of the
 // grants keep the bound, and no token is lost.
 func TestRealTime(t *testing.T) {
-	s, err := memratelimit.New(memratelimit.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := memratelimit.New()
 	p := plan(t, ratelimit.Limits{HardLimit: 5000, Rate: 3000, Burst: 30})
 	ask := driver.Ask{Runs: []driver.Run{{Priority: driver.High, Size: 1, Count: 1}}}
 	first, err := s.Acquire(t.Context(), p, ask)

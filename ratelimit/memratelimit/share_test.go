@@ -34,10 +34,7 @@ func TestLowIsServedUnderAFloodOfHigh(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						const run = 10 * time.Second
 						limits := ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350, LowShare: tc.percent, Strict: tc.strict, Processes: 2}
-						store, err := memratelimit.New(memratelimit.Config{})
-						if err != nil {
-							t.Fatal(err)
-						}
+						store := memratelimit.New()
 						open := func() *ratelimit.Limiter {
 							l, err := ratelimit.New(store, ratelimit.Config{Limits: limits})
 							if err != nil {

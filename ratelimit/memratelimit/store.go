@@ -10,14 +10,6 @@ import (
 	"github.com/millrace-go/millrace/ratelimit/internal/budget"
 )
 
-// Config is the configuration of [New]. The zero value works.
-type Config struct {
-	// Now is the clock; by default the time at which the store was created plus the elapsed
-	// time, so that setting the wall clock changes nothing. With your own clock, a step forward
-	// fills the buckets once more.
-	Now func() time.Time
-}
-
 // store is a [driver.Store] in memory. It has no limits of its own: each call passes the
 // plan.
 type store struct {
@@ -29,13 +21,11 @@ type store struct {
 
 var _ driver.Store = (*store)(nil)
 
-// New returns an empty store: buckets fill from the first call on.
-func New(cfg Config) (driver.Store, error) {
-	if cfg.Now == nil {
-		start := time.Now()
-		cfg.Now = func() time.Time { return start.Add(time.Since(start)) }
-	}
-	return &store{now: cfg.Now}, nil
+// New returns an empty store: buckets fill from the first call on. Its clock is the time of New
+// plus the elapsed time, so that setting the wall clock changes nothing.
+func New() driver.Store {
+	start := time.Now()
+	return &store{now: func() time.Time { return start.Add(time.Since(start)) }}
 }
 
 // server is the name of this process' clock, the only one.

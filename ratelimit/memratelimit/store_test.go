@@ -53,11 +53,11 @@ func (f *fragile) move(d time.Duration) {
 }
 
 func (f *fragile) lose(context.Context) error {
-	s, err := memratelimit.New(memratelimit.Config{Now: f.clock})
+	s := memratelimit.NewAt(f.clock)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.store = s
-	return err
+	return nil
 }
 
 func harness(t *testing.T) ratelimittest.Harness {
@@ -88,10 +88,7 @@ func plan(t testing.TB, l ratelimit.Limits) *driver.Plan {
 // TestClockIsMonotonic: by default a store counts elapsed time.
 func TestClockIsMonotonic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := memratelimit.New(memratelimit.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := memratelimit.New()
 		p := plan(t, ratelimit.Limits{HardLimit: 500, Rate: 100})
 		ask := driver.Ask{Runs: []driver.Run{{Priority: driver.High, Size: 1, Count: 1000}}}
 		first, err := s.Acquire(t.Context(), p, ask)

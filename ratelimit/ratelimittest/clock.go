@@ -84,7 +84,7 @@ func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 4)) }
 func retryAfterIsExact(ctx context.Context, h Harness) error {
 	for _, l := range []ratelimit.Limits{
 		limits, strict, sharing(limits, 60), sharing(strict, 60), {HardLimit: 9, Rate: 3, LowRate: 2, Burst: 4, LowBurst: 3}, {HardLimit: 8, Rate: 3, LowRate: 2, Strict: true},
-		{HardLimit: 8, Rate: 3, Day: driver.DayLimit{Limit: 9, HighReserve: 4, Offset: 90 * time.Minute}},
+		{HardLimit: 8, Rate: 3, DayLimit: 9, DayHighReserve: 4, DayOffset: 90 * time.Minute},
 	} {
 		p, err := full(ctx, h, l)
 		if err != nil {

@@ -19,7 +19,7 @@ func dayCases() []testCase {
 
 // daily returns limits of 100 a day, 30 of them for high; the day begins at 09:00 UTC.
 func daily(l ratelimit.Limits) ratelimit.Limits {
-	l.Day = driver.DayLimit{Limit: 100, HighReserve: 30, Offset: 9 * time.Hour}
+	l.DayLimit, l.DayHighReserve, l.DayOffset = 100, 30, 9*time.Hour
 	return l
 }
 

@@ -171,7 +171,7 @@ func drained(p *player) int {
 
 func yieldsOnlyForWhoWaits(ctx context.Context, h Harness) error {
 	l := sharing(limits, 0)
-	l.Day = driver.DayLimit{Limit: 60, HighReserve: 0}
+	l.DayLimit = 60
 	p, err := full(ctx, h, l)
 	if err != nil {
 		return err

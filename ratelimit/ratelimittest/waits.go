@@ -64,7 +64,7 @@ func waitsOutliveLostAnswers(ctx context.Context, h Harness) error {
 		}
 		limiter, err := ratelimit.New(store, ratelimit.Config{
 			Limits: l, Timeout: 50 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
-			Breaker: ratelimit.BreakerConfig{Calls: 20, FailureRatio: 0.9},
+			BreakerCalls: 20, BreakerRatio: 0.9,
 		})
 		if err != nil {
 			return err

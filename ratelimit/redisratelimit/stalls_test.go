@@ -74,7 +74,7 @@ func TestWaitOverABadNetwork(t *testing.T) {
 			t.Errorf("a wait ended with %v, want ErrUnavailable", err)
 		}
 	}
-	if state := l.Stats().Breaker; state != ratelimit.BreakerOpen {
+	if state := l.Stats().Breaker; state != "open" {
 		t.Errorf("the breaker is %s when the waits have ended", state)
 	}
 }

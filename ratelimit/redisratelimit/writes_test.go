@@ -29,7 +29,7 @@ func stillIn(t *testing.T, client redis.UniversalClient, name string, strict boo
 	s := &still{
 		t: t, client: client, store: newStore(t, client, name),
 		clock: &moment{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)},
-		plan:  planOfLimits(t, ratelimit.Limits{HardLimit: 50, Rate: 30, LowRate: 20, Strict: strict, Day: driver.DayLimit{Limit: 1000}}),
+		plan:  planOfLimits(t, ratelimit.Limits{HardLimit: 50, Rate: 30, LowRate: 20, Strict: strict, DayLimit: 1000}),
 	}
 	redisratelimit.Clocked(s.store, s.clock.get)
 	s.keys = redisratelimit.Keys(s.store, strict)

@@ -16,9 +16,6 @@ type broker struct {
 
 var _ driver.Broker = (*broker)(nil)
 
-// NewBroker makes a Broker without listeners.
-func NewBroker() (driver.Broker, error) { return &broker{}, nil }
-
 // Publish implements [driver.Broker]. It returns when all listeners have the message.
 func (b *broker) Publish(ctx context.Context, m driver.Message) error {
 	if err := ctx.Err(); err != nil {

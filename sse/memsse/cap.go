@@ -11,12 +11,6 @@ import (
 	"github.com/millrace-go/millrace/sse/driver"
 )
 
-// Config is the configuration of [NewCap]. The zero value works.
-type Config struct {
-	// Now is the clock; time.Now by default.
-	Now func() time.Time
-}
-
 type connections struct {
 	now func() time.Time
 
@@ -48,12 +42,11 @@ type token struct {
 // remembered bounds the evicted tokens of a member.
 const remembered = 64
 
-// NewCap makes an empty cap.
-func NewCap(cfg Config) (driver.MemoryCap, error) {
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	return &connections{now: cfg.Now, leases: map[string]time.Time{}, members: map[string]*member{}}, nil
+// New makes an empty cap, and a broker without listeners.
+func New() (driver.MemoryCap, driver.Broker) { return newCap(time.Now), &broker{} }
+
+func newCap(now func() time.Time) *connections {
+	return &connections{now: now, leases: map[string]time.Time{}, members: map[string]*member{}}
 }
 
 // Renew implements [driver.Cap].

@@ -35,30 +35,21 @@ func (c *clock) Advance(d time.Duration) {
 func TestCap(t *testing.T) {
 	ssetest.RunCap(t, func(t *testing.T) ssetest.CapHarness {
 		clock := &clock{now: time.Unix(1_000_000, 0)}
-		c, err := memsse.NewCap(memsse.Config{Now: clock.Now})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := memsse.NewAt(clock.Now)
 		return ssetest.CapHarness{Cap: c, Advance: clock.Advance}
 	})
 }
 
 func TestCapByTheRealClock(t *testing.T) {
 	ssetest.RunCap(t, func(t *testing.T) ssetest.CapHarness {
-		c, err := memsse.NewCap(memsse.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c, _ := memsse.New()
 		return ssetest.CapHarness{Cap: c}
 	})
 }
 
 func TestBroker(t *testing.T) {
 	ssetest.RunBroker(t, func(t *testing.T) ssetest.BrokerHarness {
-		b, err := memsse.NewBroker()
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, b := memsse.New()
 		return ssetest.BrokerHarness{Broker: b, Peers: []driver.Broker{b, b}}
 	})
 }
@@ -66,10 +57,7 @@ func TestBroker(t *testing.T) {
 // Members that come once and never again leave nothing behind.
 func TestMembersAreForgotten(t *testing.T) {
 	clock := &clock{now: time.Unix(1_000_000, 0)}
-	c, err := memsse.NewCap(memsse.Config{Now: clock.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := memsse.NewAt(clock.Now)
 	r := driver.Rules{Max: 1, Lifetime: time.Minute}
 	live, err := c.Renew(t.Context(), "i", time.Hour)
 	if err != nil {

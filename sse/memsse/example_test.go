@@ -9,11 +9,8 @@ import (
 	"github.com/millrace-go/millrace/sse/memsse"
 )
 
-func ExampleNewCap() {
-	c, err := memsse.NewCap(memsse.Config{})
-	if err != nil {
-		panic(err)
-	}
+func ExampleNew_cap() {
+	c, _ := memsse.New()
 	ctx, rules := context.Background(), driver.Rules{Max: 1, Lifetime: time.Hour}
 	live, err := c.Renew(ctx, "one", time.Minute)
 	if err != nil {
@@ -31,11 +28,8 @@ func ExampleNewCap() {
 	// one.2 [{ann one.1 tab one.1}]
 }
 
-func ExampleNewBroker() {
-	b, err := memsse.NewBroker()
-	if err != nil {
-		panic(err)
-	}
+func ExampleNew_broker() {
+	_, b := memsse.New()
 	ctx, cancel := context.WithCancel(context.Background())
 	up, done := make(chan struct{}), make(chan error)
 	go func() {

@@ -16,7 +16,7 @@ import (
 // broker is a [driver.Broker] by Pub/Sub of Redis, sharded on a Redis Cluster.
 type broker struct {
 	client   redis.UniversalClient
-	cfg      BrokerConfig
+	cfg      Config
 	sharded  bool
 	channels []string // those of addresses, and then disconnect
 }
@@ -27,22 +27,13 @@ var _ driver.Broker = (*broker)(nil)
 // messages over its nodes, and cost every instance a connection each.
 const channels = 16
 
-// NewBroker makes a broker on a client, which the caller has to close. It may be the
-// client of [NewCap], and is refused for the same reasons: a retried call is a
-// message that is heard twice.
-func NewBroker(client redis.UniversalClient, cfg BrokerConfig) (driver.Broker, error) {
-	if err := checkClient(client); err != nil {
-		return nil, err
-	}
-	if err := cfg.validate(); err != nil {
-		return nil, err
-	}
+func newBroker(client redis.UniversalClient, cfg Config) *broker {
 	b := &broker{client: client, cfg: cfg, sharded: sharded(client) && !cfg.Plain}
 	for i := range channels {
 		b.channels = append(b.channels, cfg.Prefix+"sse:events:"+strconv.Itoa(i))
 	}
 	b.channels = append(b.channels, cfg.Prefix+"sse:notification:disconnect")
-	return b, nil
+	return b
 }
 
 func sharded(client redis.UniversalClient) bool {
@@ -125,6 +116,6 @@ func (b *broker) advise(err error) error {
 type plainly struct{ err error }
 
 func (p *plainly) Error() string {
-	return "the Cluster has no sharded Pub/Sub, which came with Redis 7; set BrokerConfig.Plain: " + p.err.Error()
+	return "the Cluster has no sharded Pub/Sub, which came with Redis 7; set Config.Plain: " + p.err.Error()
 }
 func (p *plainly) Unwrap() error { return p.err }

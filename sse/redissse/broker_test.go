@@ -23,9 +23,9 @@ func publish(t *testing.T, b driver.Broker, m driver.Message) {
 	}
 }
 
-func brokerPrefix(t *testing.T, client redis.UniversalClient) redissse.BrokerConfig {
+func brokerPrefix(t *testing.T, client redis.UniversalClient) redissse.Config {
 	t.Helper()
-	return redissse.BrokerConfig{Prefix: redistest.Prefix(t, client)}
+	return redissse.Config{Prefix: redistest.Prefix(t, client)}
 }
 
 // TestMessages carries each kind, to any address, unchanged.
@@ -224,7 +224,7 @@ func TestOldServer(t *testing.T) {
 	t.Parallel()
 	old := []string{"--rename-command", "SSUBSCRIBE", "", "--rename-command", "SPUBLISH", ""}
 	single := redistest.StartServer(t, old...)
-	b := newBroker(t, open(t, single.URL()), redissse.BrokerConfig{})
+	b := newBroker(t, open(t, single.URL()), redissse.Config{})
 	h := listen(t, b)
 	publish(t, b, driver.Message{Kind: driver.Mute, To: "m"})
 	wait(t, "message", h.messages)
@@ -232,14 +232,14 @@ func TestOldServer(t *testing.T) {
 	node := redistest.StartServer(t, append(old, "--cluster-enabled", "yes")...)
 	serveAll(t, node)
 	cluster := open(t, "redis://"+node.Address+"/?cluster=true")
-	b = newBroker(t, cluster, redissse.BrokerConfig{})
+	b = newBroker(t, cluster, redissse.Config{})
 	nothing := driver.Listener{Hear: func(driver.Message) {}, Up: func() {}, Down: func() {}}
 	for _, err := range []error{b.Listen(t.Context(), nothing), b.Publish(t.Context(), driver.Message{Kind: driver.Mute, To: "m"})} {
-		if err == nil || !strings.Contains(err.Error(), "BrokerConfig.Plain") {
+		if err == nil || !strings.Contains(err.Error(), "Config.Plain") {
 			t.Errorf("a Cluster without sharded Pub/Sub: %v", err)
 		}
 	}
-	b = newBroker(t, cluster, redissse.BrokerConfig{Plain: true})
+	b = newBroker(t, cluster, redissse.Config{Plain: true})
 	h = listen(t, b)
 	publish(t, b, driver.Message{Kind: driver.Mute, To: "m"})
 	wait(t, "message", h.messages)
@@ -247,7 +247,7 @@ func TestOldServer(t *testing.T) {
 
 // TestRefusedMessages names the fault of a message, and does not send it.
 func TestRefusedMessages(t *testing.T) {
-	b := newBroker(t, open(t, "redis://127.0.0.1:1"), redissse.BrokerConfig{})
+	b := newBroker(t, open(t, "redis://127.0.0.1:1"), redissse.Config{})
 	long := strings.Repeat("a", driver.MaxMember+1)
 	for name, m := range map[string]driver.Message{
 		"no kind": {To: "a"}, "another kind": {Kind: driver.Answer + 1}, "a long address": {Kind: driver.ToRoom, To: long},

@@ -24,28 +24,14 @@ type connections struct {
 
 var _ driver.Cap = (*connections)(nil)
 
-// NewCap makes a cap on a client, which the caller has to close. It refuses a client
-// that ignores contexts (a server that hangs would hold callers beyond their
-// deadline) or retries calls (an eviction that is carried out twice loses its first
-// answer):
-//
-//	redis.NewUniversalClient(&redis.UniversalOptions{
-//		Addrs: …, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
-//	})
-func NewCap(client redis.UniversalClient, cfg CapConfig) (driver.Cap, error) {
-	if err := checkClient(client); err != nil {
-		return nil, err
-	}
-	if err := cfg.validate(); err != nil {
-		return nil, err
-	}
+func newCap(client redis.UniversalClient, cfg Config) *connections {
 	skew := cfg.Skew
 	if _, cluster := client.(*redis.ClusterClient); cluster && skew == 0 {
 		skew = time.Second
 	}
 	c := &connections{client: client, keys: keys{cfg.Prefix}, skew: skew, scripts: newScripts(func(text string) string { return text })}
 	c.register = batch.New(driver.MaxConns, registerWithin, c.add)
-	return c, nil
+	return c
 }
 
 // Renew keeps the lease of an instance; see [driver.Cap].

@@ -12,10 +12,12 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
-// CapConfig is the configuration of [NewCap]. The zero value works.
-type CapConfig struct {
-	// Prefix stands before all keys: nothing by default. Caps with one prefix on one
-	// Redis are one cap. Up to 100 bytes without braces, spaces or control characters.
+// Config is the configuration of [New]. The zero value works.
+type Config struct {
+	// Prefix stands before all keys and channels: nothing by default. Hubs with one prefix
+	// on one Redis share a cap, and hear each other. Pub/Sub knows no databases: two apps
+	// that share a server, each in a database of its own, need a prefix each. Up to 100
+	// bytes without braces, spaces or control characters.
 	Prefix string
 	// Skew is by how much the clocks of a Cluster's nodes may differ: 1 s by default on
 	// a Cluster, none on a single server. A lease is on one node and a member on
@@ -23,22 +25,6 @@ type CapConfig struct {
 	// price: entries of an instance that died within its last Skew become ghosts later
 	// by as much.
 	Skew time.Duration
-}
-
-func (c CapConfig) validate() error {
-	if c.Skew < 0 {
-		return errors.New("redissse: CapConfig.Skew is negative; give a positive duration, or 0 for the default")
-	}
-	return checkPrefix("CapConfig.Prefix", c.Prefix)
-}
-
-// BrokerConfig is the configuration of [NewBroker]. The zero value works.
-type BrokerConfig struct {
-	// Prefix stands before all channels: nothing by default. Brokers with one prefix
-	// on one Redis hear each other. Pub/Sub knows no databases: two apps that share a
-	// server, each in a database of its own, need a prefix each. Up to 100 bytes
-	// without braces, spaces or control characters.
-	Prefix string
 	// Plain uses plain Pub/Sub on a Cluster too, which is needed below Redis 7: each
 	// node then passes each message on to all others, and may silently lose it on
 	// the way. All instances must agree. A single server always uses plain Pub/Sub.
@@ -49,14 +35,17 @@ type BrokerConfig struct {
 	Silence time.Duration
 }
 
-func (c BrokerConfig) validate() error {
-	if c.Silence < 0 {
-		return errors.New("redissse: BrokerConfig.Silence is negative; give a positive duration, or 0 for 5 s")
+func (c Config) validate() error {
+	switch {
+	case c.Skew < 0:
+		return errors.New("redissse: Config.Skew is negative; give a positive duration, or 0 for the default")
+	case c.Silence < 0:
+		return errors.New("redissse: Config.Silence is negative; give a positive duration, or 0 for 5 s")
 	}
-	return checkPrefix("BrokerConfig.Prefix", c.Prefix)
+	return checkPrefix("Config.Prefix", c.Prefix)
 }
 
-func (c BrokerConfig) silence() time.Duration { return cmp.Or(c.Silence, 5*time.Second) }
+func (c Config) silence() time.Duration { return cmp.Or(c.Silence, 5*time.Second) }
 
 const maxPrefix = 100
 

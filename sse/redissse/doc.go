@@ -1,8 +1,7 @@
 // Package redissse limits live streams across instances, and carries messages
 // between them, by Redis or a Redis Cluster.
 //
-//	streams, err := redissse.NewCap(client, redissse.CapConfig{})
-//	broker, err := redissse.NewBroker(client, redissse.BrokerConfig{})
+//	streams, broker, err := redissse.New(client, redissse.Config{})
 //	hub, err := sse.New(streams, broker, sse.Config{})
 //
 //	property                                             proven by
@@ -99,13 +98,13 @@
 // and its stream ends and comes again.
 //
 // Pub/Sub drops messages without listeners. While a connection is broken, and for up
-// to twice BrokerConfig.Silence while a server hangs, messages are lost: Down and the
+// to twice Config.Silence while a server hangs, messages are lost: Down and the
 // Up after it report the loss, and streams read again the events that they may have
 // missed. The server cuts off an instance that is so slow that its
 // client-output-buffer-limit for Pub/Sub is reached, which is such a loss.
 //
 // The clock of Redis is set forward by more than a lease, or a Cluster's clocks differ
-// by more than CapConfig.Skew: entries of living instances are taken for ghosts, and
+// by more than Config.Skew: entries of living instances are taken for ghosts, and
 // their streams end and come again. Set back: ghosts stay for as much longer.
 //
 // Set maxmemory-policy noeviction: an eviction takes members' entries away. While two

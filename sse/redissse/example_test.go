@@ -11,17 +11,12 @@ import (
 )
 
 // One client serves both, without retries; its calls end with their context.
-func Example() {
+func ExampleNew() {
 	client := redis.NewUniversalClient(&redis.UniversalOptions{
 		Addrs: []string{"127.0.0.1:6379"}, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1,
 	})
 	defer client.Close() //nolint:errcheck // at the end
-	streams, err := redissse.NewCap(client, redissse.CapConfig{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	broker, err := redissse.NewBroker(client, redissse.BrokerConfig{})
+	streams, broker, err := redissse.New(client, redissse.Config{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -36,22 +31,22 @@ func Example() {
 	fmt.Println(hub.Run(ctx))
 }
 
-func ExampleNewCap() {
+func ExampleNew_client() {
 	client := redis.NewUniversalClient(&redis.UniversalOptions{Addrs: []string{"127.0.0.1:6379"}, MaxRetries: -1})
 	defer client.Close() //nolint:errcheck // at the end
-	_, err := redissse.NewCap(client, redissse.CapConfig{})
+	_, _, err := redissse.New(client, redissse.Config{})
 	fmt.Println(err)
 	// Output:
 	// redissse: the Redis client's options do not fit: ContextTimeoutEnabled is false, so a call outlasts the deadline of its context; make the client by redisclient.Open, or with ContextTimeoutEnabled: true
 }
 
-func ExampleNewBroker() {
+func ExampleNew_prefix() {
 	client := redis.NewUniversalClient(&redis.UniversalOptions{
 		Addrs: []string{"127.0.0.1:6379"}, ContextTimeoutEnabled: true, MaxRetries: -1,
 	})
 	defer client.Close() //nolint:errcheck // at the end
-	_, err := redissse.NewBroker(client, redissse.BrokerConfig{Prefix: "{shop}:"})
+	_, _, err := redissse.New(client, redissse.Config{Prefix: "{shop}:"})
 	fmt.Println(err)
 	// Output:
-	// redissse: BrokerConfig.Prefix "{shop}:" has a brace, a space or what is no text at byte 0; it stands before the hash tag of the keys, leave it out
+	// redissse: Config.Prefix "{shop}:" has a brace, a space or what is no text at byte 0; it stands before the hash tag of the keys, leave it out
 }

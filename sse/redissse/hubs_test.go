@@ -34,7 +34,7 @@ type process struct {
 func startProcess(t *testing.T, client redis.UniversalClient, prefix string, wrap func(driver.Broker) driver.Broker, cfg sse.Config) *process {
 	t.Helper()
 	cfg.Logger = slog.New(slog.DiscardHandler)
-	broker := wrap(newBroker(t, client, redissse.BrokerConfig{Prefix: prefix}))
+	broker := wrap(newBroker(t, client, redissse.Config{Prefix: prefix}))
 	hub, err := sse.New(newCap(t, client, prefix), broker, cfg)
 	if err != nil {
 		t.Fatal(err)

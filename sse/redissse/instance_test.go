@@ -64,11 +64,7 @@ func beInstance(url string) error {
 	if err != nil {
 		return err
 	}
-	streams, err := redissse.NewCap(client, redissse.CapConfig{})
-	if err != nil {
-		return err
-	}
-	broker, err := redissse.NewBroker(client, redissse.BrokerConfig{})
+	streams, broker, err := redissse.New(client, redissse.Config{})
 	if err != nil {
 		return err
 	}
@@ -149,7 +145,7 @@ type local struct {
 func startLocal(t *testing.T, client, messages redis.UniversalClient) *local {
 	t.Helper()
 	l := &local{}
-	broker := newBroker(t, messages, redissse.BrokerConfig{})
+	broker := newBroker(t, messages, redissse.Config{})
 	l.process = startProcess(t, client, "", func(driver.Broker) driver.Broker {
 		l.lossy = &lossy{Broker: broker}
 		return l.lossy

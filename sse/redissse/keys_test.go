@@ -206,8 +206,8 @@ func (m *meanwhile) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 func TestNew(t *testing.T) {
 	client := open(t, "redis://127.0.0.1:1")
 	try := func(c redis.UniversalClient, prefix string, d time.Duration) [2]error {
-		_, err := redissse.NewCap(c, redissse.CapConfig{Prefix: prefix, Skew: d})
-		_, err2 := redissse.NewBroker(c, redissse.BrokerConfig{Prefix: prefix, Silence: d})
+		_, _, err := redissse.New(c, redissse.Config{Prefix: prefix, Skew: d})
+		_, _, err2 := redissse.New(c, redissse.Config{Prefix: prefix, Silence: d})
 		return [2]error{err, err2}
 	}
 	refused := func(what string, errs [2]error) {

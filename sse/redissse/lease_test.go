@@ -90,7 +90,7 @@ func TestSkew(t *testing.T) {
 		prefix := redistest.Prefix(t, client)
 		now := newClock()
 		instanceOf := func(name string) *instance {
-			c, err := redissse.NewCap(client, redissse.CapConfig{Prefix: prefix})
+			c, _, err := redissse.New(client, redissse.Config{Prefix: prefix})
 			if err != nil {
 				t.Fatal(err)
 			}

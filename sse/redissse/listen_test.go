@@ -81,7 +81,7 @@ func TestListenEnds(t *testing.T) {
 		if err := client.Close(); err != nil {
 			t.Fatal(err)
 		}
-		err := newBroker(t, client, redissse.BrokerConfig{}).Listen(t.Context(), driver.Listener{
+		err := newBroker(t, client, redissse.Config{}).Listen(t.Context(), driver.Listener{
 			Hear: func(driver.Message) {}, Up: func() {}, Down: func() {},
 		})
 		if !errors.Is(err, redis.ErrClosed) {

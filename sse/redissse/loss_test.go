@@ -123,7 +123,7 @@ func TestDown(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartServer(t)
 	client := open(t, s.URL())
-	c, b := newCap(t, client, ""), newBroker(t, client, redissse.BrokerConfig{})
+	c, b := newCap(t, client, ""), newBroker(t, client, redissse.Config{})
 	s.Kill()
 	for name, err := range callAll(t.Context(), c, b) {
 		if fault.Of(err) != fault.Infrastructure {
@@ -168,7 +168,7 @@ func TestForbidden(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		return newCap(t, client, ""), newBroker(t, client, redissse.BrokerConfig{})
+		return newCap(t, client, ""), newBroker(t, client, redissse.Config{})
 	}
 	little, whisper := as("little", "~*", "+evalsha", "+eval", "+publish", "+subscribe")
 	told := func(err error, on string) []string {

@@ -43,7 +43,7 @@ func TestReconnects(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartServer(t)
 	admin := open(t, s.URL())
-	b := newBroker(t, admin, redissse.BrokerConfig{})
+	b := newBroker(t, admin, redissse.Config{})
 	h := listen(t, b)
 	h.loses(b, "its connection is killed", func() {
 		if n, err := admin.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Result(); err != nil || n != 1 {
@@ -65,8 +65,8 @@ func TestSilence(t *testing.T) {
 	s := redistest.StartServer(t)
 	proxy := proxytest.Start(t, s.Address)
 	u := url.URL{Scheme: "redis", Host: proxy.Addr()}
-	h := listen(t, newBroker(t, open(t, u.String()), redissse.BrokerConfig{Silence: 200 * time.Millisecond}))
-	b := newBroker(t, open(t, s.URL()), redissse.BrokerConfig{})
+	h := listen(t, newBroker(t, open(t, u.String()), redissse.Config{Silence: 200 * time.Millisecond}))
+	b := newBroker(t, open(t, s.URL()), redissse.Config{})
 	proxy.Stall(true)
 	wait(t, "down", h.downs)
 	proxy.Stall(false)
@@ -83,7 +83,7 @@ func TestMovedSlot(t *testing.T) {
 	source, target := open(t, from.URL()), open(t, to.URL())
 	join(t, source, target, from)
 	cluster := open(t, "redis://"+from.Address+","+to.Address)
-	b := newBroker(t, cluster, redissse.BrokerConfig{})
+	b := newBroker(t, cluster, redissse.Config{})
 	h := listen(t, b)
 	idOf := func(node redis.UniversalClient) string {
 		t.Helper()

@@ -101,7 +101,7 @@ func TestQuiet(t *testing.T) {
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 			ContextTimeoutEnabled:    true, MaxRetries: -1, DialerRetries: 1,
 		})
-		b := newBroker(t, client, redissse.BrokerConfig{})
+		b := newBroker(t, client, redissse.Config{})
 		var ups, downs atomic.Int64
 		ctx, stop := context.WithCancel(t.Context())
 		var listening sync.WaitGroup

@@ -35,16 +35,16 @@ var (
 func newCap(t testing.TB, client redis.UniversalClient, prefix string) driver.Cap {
 	t.Helper()
 	// The nodes of the tests' Cluster are on one machine.
-	c, err := redissse.NewCap(client, redissse.CapConfig{Prefix: prefix, Skew: time.Nanosecond})
+	c, _, err := redissse.New(client, redissse.Config{Prefix: prefix, Skew: time.Nanosecond})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-func newBroker(t testing.TB, client redis.UniversalClient, cfg redissse.BrokerConfig) driver.Broker {
+func newBroker(t testing.TB, client redis.UniversalClient, cfg redissse.Config) driver.Broker {
 	t.Helper()
-	b, err := redissse.NewBroker(client, cfg)
+	_, b, err := redissse.New(client, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,10 +112,7 @@ func TestEveryBrokerCaseCatchesADefect(t *testing.T) {
 			if d.wire != nil {
 				w.publish, w.listen = d.wire.publish, d.wire.listen
 			}
-			var err error
-			if w.Broker, err = memsse.NewBroker(); err != nil {
-				t.Fatal(err)
-			}
+			_, w.Broker = memsse.New()
 			return ssetest.BrokerHarness{Broker: w, Cut: w.cut(d.cut[0], d.cut[1])}
 		}})
 	}
@@ -143,10 +140,7 @@ func swaps(w *wire, ctx context.Context, m driver.Message) error {
 // The suite passes a broker whose connections break and come back.
 func TestACorrectBrokerThatIsCut(t *testing.T) {
 	ssetest.RunBroker(t, func(t *testing.T) ssetest.BrokerHarness {
-		b, err := memsse.NewBroker()
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, b := memsse.New()
 		w := &wire{Broker: b}
 		return ssetest.BrokerHarness{Broker: w, Cut: w.cut(true, true)}
 	})

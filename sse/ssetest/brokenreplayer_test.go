@@ -35,7 +35,7 @@ func (t *table) Replay(ctx context.Context, since sse.Cursors) (sse.Missed, erro
 }
 
 func (t *table) harness() ssetest.ReplayerHarness {
-	return ssetest.ReplayerHarness{Replayer: t, Event: "notification", Bound: tableBound, Store: func(context.Context) (string, error) {
+	return ssetest.ReplayerHarness{Replayer: t.Replay, Event: "notification", Bound: tableBound, Store: func(context.Context) (string, error) {
 		t.stored++
 		return strconv.Itoa(t.stored), nil
 	}}

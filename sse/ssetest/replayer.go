@@ -77,7 +77,7 @@ func ReplayerSuite() conformance.Suite[ReplayerHarness] {
 			}
 			ctx, cancel := context.WithCancel(ctx)
 			cancel()
-			if missed, err := h.Replayer.Replay(ctx, sse.Cursors{h.Event: ids[0]}); err == nil && len(missed.Events) == 0 {
+			if missed, err := h.Replayer(ctx, sse.Cursors{h.Event: ids[0]}); err == nil && len(missed.Events) == 0 {
 				return errors.New("an ended context is answered as if nothing was missed")
 			}
 			return nil
@@ -102,7 +102,7 @@ func (h ReplayerHarness) replay(ctx context.Context, after string) (ids []string
 	if after != "" {
 		since[h.Event] = after
 	}
-	missed, err := h.Replayer.Replay(ctx, since)
+	missed, err := h.Replayer(ctx, since)
 	if err != nil {
 		return nil, 0, fmt.Errorf("replay: %w", err)
 	}

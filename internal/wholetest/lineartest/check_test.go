@@ -96,11 +96,11 @@ func perform(ctx context.Context, c *coalesce.Coalescer, key string, in call) (a
 	t := in.ticket
 	switch in.what {
 	case "request":
-		var options []coalesce.Option
+		request := c.Request
 		if in.again {
-			options = append(options, coalesce.Again())
+			request = c.Again
 		}
-		a.decision, err = c.Request(ctx, key, in.p, options...)
+		a.decision, err = request(ctx, key, in.p)
 	case "release":
 		a.held, err = c.Release(ctx, key, t.Priority, t.Version)
 	case "extend":
@@ -108,7 +108,9 @@ func perform(ctx context.Context, c *coalesce.Coalescer, key string, in call) (a
 	case "done":
 		a.next, a.again, err = c.Done(ctx, key, t.Priority, t.Version)
 	case "current":
-		a.version, _, err = c.Current(ctx, key)
+		var newest uint64
+		newest, err = c.Sequence(ctx, key)
+		a.version = int64(newest)
 	}
 	return a, err
 }

@@ -25,7 +25,7 @@ func op(from, to int64, in call, out answer) porcupine.Operation {
 	return porcupine.Operation{ClientId: int(from), Call: from, Return: to, Input: in, Output: out}
 }
 
-func request(from, to int64, p coalesce.Priority, o coalesce.Outcome, t coalesce.Ticket) porcupine.Operation {
+func request(from, to int64, p coalesce.Priority, o driver.Outcome, t coalesce.Ticket) porcupine.Operation {
 	return op(from, to, call{what: "request", p: p}, answer{decision: coalesce.Decision{Outcome: o, Ticket: t}})
 }
 

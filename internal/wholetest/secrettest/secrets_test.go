@@ -185,14 +185,7 @@ func (silent) Publish(context.Context, driver.Message) error { return errors.New
 
 func TestStreamsTellNoSecrets(t *testing.T) {
 	var out output
-	members, err := memsse.NewCap(memsse.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	broker, err := memsse.NewBroker()
-	if err != nil {
-		t.Fatal(err)
-	}
+	members, broker := memsse.New()
 	hub, err := sse.New(members, silent{broker}, sse.Config{Logger: out.logger()})
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@
 //
 // One script decides up to 100 calls by Redis' own clock. It lies in lua/ as it runs. A
 // key is {name}:key, of some 120 bytes. It expires when its burst is full again, so that
-// only the keys of the last Limit.Burst times Limit.Every take memory. All keys of a
+// only the keys used within their burst times their interval take memory. All keys of a
 // name are in one slot of a Cluster.
 //
 //	property                                            proven by

@@ -14,7 +14,7 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redisdb"
-	"github.com/millrace-go/millrace/ratelimit/keyed"
+	"github.com/millrace-go/millrace/ratelimit/keyed/driver"
 )
 
 //go:embed lua/take.lua
@@ -27,18 +27,18 @@ type Config struct {
 	Name string
 }
 
-// store is a [keyed.Store] in Redis or a Redis Cluster.
+// store is a [driver.Store] in Redis or a Redis Cluster.
 type store struct {
 	client redis.UniversalClient
 	tag    string
 	take   *redis.Script
 }
 
-var _ keyed.Store = (*store)(nil)
+var _ driver.Store = (*store)(nil)
 
 // New makes a store on a client, which the caller closes. It refuses a client that
 // ignores contexts or repeats calls: see redisratelimit.New.
-func New(client redis.UniversalClient, cfg Config) (keyed.Store, error) {
+func New(client redis.UniversalClient, cfg Config) (driver.Store, error) {
 	if cfg.Name == "" {
 		cfg.Name = "keyed"
 	}
@@ -56,10 +56,10 @@ func New(client redis.UniversalClient, cfg Config) (keyed.Store, error) {
 
 const double = 8 // bytes
 
-// Take decides calls in one script; see [keyed.Store].
-func (s *store) Take(ctx context.Context, asks []keyed.Ask) ([]time.Duration, error) {
-	if len(asks) == 0 || len(asks) > keyed.MaxAsks {
-		return nil, fmt.Errorf("rediskeyed: %d calls; give 1 to %d", len(asks), keyed.MaxAsks)
+// Take decides calls in one script; see [driver.Store].
+func (s *store) Take(ctx context.Context, asks []driver.Ask) ([]time.Duration, error) {
+	if len(asks) == 0 || len(asks) > driver.MaxAsks {
+		return nil, fmt.Errorf("rediskeyed: %d calls; give 1 to %d", len(asks), driver.MaxAsks)
 	}
 	keys, args := make([]string, len(asks)), make([]byte, 0, 2*double*len(asks))
 	for i, a := range asks {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/ratelimit/keyed"
+	"github.com/millrace-go/millrace/ratelimit/keyed/driver"
 	"github.com/millrace-go/millrace/ratelimit/keyed/rediskeyed"
 )
 
@@ -30,7 +31,7 @@ func TestRates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			client := open(t)
 			tag := "t_" + strings.ToLower(rand.Text())
-			store := func() keyed.Store {
+			store := func() driver.Store {
 				s, err := rediskeyed.New(client, rediskeyed.Config{Name: tag})
 				require.NoError(t, err)
 				return s
@@ -64,20 +65,20 @@ func TestRates(t *testing.T) {
 				require.Zero(t, l.Stats().Alone)
 			}
 
-			hour := keyed.Limit{Every: time.Hour, Burst: 2}
-			waits, err := store().Take(t.Context(), []keyed.Ask{{Key: "a", Limit: hour}, {Key: "b", Limit: hour}, {Key: "a", Limit: hour}, {Key: "a", Limit: hour}})
+			hour := driver.Limit{Every: time.Hour, Burst: 2}
+			waits, err := store().Take(t.Context(), []driver.Ask{{Key: "a", Limit: hour}, {Key: "b", Limit: hour}, {Key: "a", Limit: hour}, {Key: "a", Limit: hour}})
 			require.NoError(t, err)
 			require.Equal(t, []time.Duration{0, 0, 0, time.Hour}, waits)
 			require.NoError(t, client.Del(context.Background(), "{"+tag+"}:a", "{"+tag+"}:b").Err())
 
 			// The wait that is told is enough.
-			short := keyed.Limit{Every: 50 * time.Millisecond, Burst: 1}
+			short := driver.Limit{Every: 50 * time.Millisecond, Burst: 1}
 			for range 3 {
-				waits, err := store().Take(t.Context(), []keyed.Ask{{Key: "c", Limit: short}})
+				waits, err := store().Take(t.Context(), []driver.Ask{{Key: "c", Limit: short}})
 				require.NoError(t, err)
 				time.Sleep(waits[0] + time.Millisecond)
 				if waits[0] > 0 {
-					waits, err = store().Take(t.Context(), []keyed.Ask{{Key: "c", Limit: short}})
+					waits, err = store().Take(t.Context(), []driver.Ask{{Key: "c", Limit: short}})
 					require.NoError(t, err)
 					require.Zero(t, waits[0])
 				}

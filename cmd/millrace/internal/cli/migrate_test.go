@@ -85,7 +85,7 @@ func TestMigrateCounters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		log, err := sqlcounter.NewLog(db, "comment", sqlcounter.LogConfig{Dialect: dialect})
+		log, err := sqlcounter.NewLog(db, dialect, "comment")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -97,7 +97,7 @@ func published(d Dialect, part, layout string, box sqlname.Names) ([]migrations.
 	case PartCounter:
 		return of(sqlcounter.New(none, sqlcounter.Config{Dialect: sqltx.Dialect(d)}))
 	case PartCounterLog:
-		return of(sqlcounter.NewLog(none, "any", sqlcounter.LogConfig{Dialect: sqltx.Dialect(d)})) // one log for all counters
+		return of(sqlcounter.NewLog(none, sqltx.Dialect(d), "any")) // one log for all counters
 	}
 	return nil, fmt.Errorf("%q is no package with tables; use %s or all", part, strings.Join(PartNames(), ", "))
 }

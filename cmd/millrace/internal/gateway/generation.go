@@ -97,7 +97,7 @@ func (n *generation) operators(draining func() bool) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	joins, err := metrics.NewKeyed(n.joins)
+	joins, err := metrics.New(n.joins)
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/millrace-go/millrace/queue/redisqueue"
 	"github.com/millrace-go/millrace/queue/token"
 	"github.com/millrace-go/millrace/ratelimit/keyed"
+	keyeddriver "github.com/millrace-go/millrace/ratelimit/keyed/driver"
 	"github.com/millrace-go/millrace/ratelimit/keyed/rediskeyed"
 
 	"github.com/millrace-go/millrace/internal/redisdb"
@@ -62,7 +63,7 @@ type stores struct {
 
 // openStores makes the stores. It does not connect.
 func openStores(s Settings) (*stores, error) {
-	all, shared := &stores{close: func() error { return nil }}, keyed.Store(nil)
+	all, shared := &stores{close: func() error { return nil }}, keyeddriver.Store(nil)
 	var err error
 	switch {
 	case s.State != "":

@@ -25,10 +25,7 @@ import (
 func chatting(t *testing.T) (*office, *chat.Chat) {
 	t.Helper()
 	box := boxtest.New(t)
-	broker, err := memsse.NewBroker()
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, broker := memsse.New()
 	rooms, err := chat.New(box.Store, box.Catalog, box.Outbox, broker, chat.Config{NoRoom: catalog.ErrNoShow})
 	if err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ func limits(workers int) ratelimit.Limits {
 		HardLimit: 500, Rate: 450, LowRate: 350,
 		Delay: 60 * time.Millisecond, Transit: 15 * time.Millisecond,
 		Processes: workers,
-		Day:       ratelimit.DayLimit{Limit: 20_000_000, HighReserve: 2_000_000},
+		DayLimit:  20_000_000, DayHighReserve: 2_000_000,
 	}
 }
 
@@ -61,11 +61,11 @@ func newArtists(b *base) (m *artists, err error) {
 		return nil, err
 	}
 	m = &artists{}
-	if m.coalescer, err = coalesce.New(shared.locks, coalesce.Config{Hooks: coalesce.Hooks{
-		Breaker: func(from, to string) {
+	if m.coalescer, err = coalesce.New(shared.locks, coalesce.Config{
+		OnBreaker: func(from, to string) {
 			b.log.Warn("the breaker before the locks of the artists changed", "from", from, "to", to)
 		},
-	}}); err != nil {
+	}); err != nil {
 		return nil, err
 	}
 	if m.meter, err = meter.New(shared.calls, meter.Config{Logger: b.log}); err != nil {
@@ -170,7 +170,7 @@ func (m *artists) collectors() ([]prometheus.Collector, error) {
 	if m == nil {
 		return nil, nil
 	}
-	locks, err := metrics.NewCoalesce(m.coalescer)
+	locks, err := metrics.New(m.coalescer)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func (m *artists) collectors() ([]prometheus.Collector, error) {
 	if m.limiter == nil {
 		return all, nil
 	}
-	limiter, err := metrics.NewRateLimit(m.limiter)
+	limiter, err := metrics.New(m.limiter)
 	return append(all, limiter), err
 }
 
@@ -192,11 +192,9 @@ func (m *artists) collectors() ([]prometheus.Collector, error) {
 func (m *artists) redisBreaker() float64 {
 	state := breakerState[m.coalescer.Stats().Breaker]
 	if m.limiter != nil {
-		state = max(state, m.limiter.Stats().Breaker)
+		state = max(state, breakerState[string(m.limiter.Stats().Breaker)])
 	}
-	return float64(state)
+	return state
 }
 
-var breakerState = map[string]ratelimit.BreakerState{
-	"closed": ratelimit.BreakerClosed, "half-open": ratelimit.BreakerHalfOpen, "open": ratelimit.BreakerOpen,
-}
+var breakerState = map[string]float64{"closed": 0, "half-open": 1, "open": 2}

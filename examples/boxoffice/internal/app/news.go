@@ -108,13 +108,15 @@ func sharedStreams(b *base) (live.Shared, error) {
 // process only; sockets of other processes then find new messages by polling.
 func roomsBroker(b *base) (driver.Broker, error) {
 	if b.cfg.RoomInMemory() {
-		return memsse.NewBroker()
+		_, broker := memsse.New()
+		return broker, nil
 	}
 	client, err := b.redis()
 	if err != nil {
 		return nil, err
 	}
-	return redissse.NewBroker(client, redissse.BrokerConfig{Prefix: b.cfg.RedisPrefix + "chat:"})
+	_, broker, err := redissse.New(client, redissse.Config{Prefix: b.cfg.RedisPrefix + "chat:"})
+	return broker, err
 }
 
 // operated adds the streams and the chat to the operator's reports.

@@ -124,14 +124,7 @@ func took(t *testing.T, requests *ops.Requests, route string) (seconds float64, 
 // memoryHub is one of this process alone.
 func memoryHub(t *testing.T, cfg sse.Config) *sse.Hub {
 	t.Helper()
-	c, err := memsse.NewCap(memsse.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := memsse.NewBroker()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, b := memsse.New()
 	cfg.Logger = slog.New(slog.DiscardHandler)
 	hub, err := sse.New(c, b, cfg)
 	if err != nil {

@@ -23,11 +23,7 @@ type shared struct {
 // process nor the answer to a read.
 func openShared(b *base) (s shared, err error) {
 	if b.cfg.RedisURL == config.EmbeddedRedis {
-		permits, err := memratelimit.New(memratelimit.Config{})
-		if err != nil {
-			return shared{}, err
-		}
-		return shared{locks: memcoalesce.New(), permits: permits, calls: meter.NewMemory()}, nil
+		return shared{locks: memcoalesce.New(), permits: memratelimit.New(), calls: meter.NewMemory()}, nil
 	}
 	// The limiter's calls are late after milliseconds, so they have connections of their
 	// own and wait for no other calls.

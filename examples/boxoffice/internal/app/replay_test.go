@@ -43,11 +43,9 @@ func TestReplayedAndLive(t *testing.T) {
 	t.Parallel()
 	box := boxtest.New(t)
 	quiet := slog.New(slog.DiscardHandler)
-	broker, err := memsse.NewBroker()
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, broker := memsse.New()
 	n := &news{}
+	var err error
 	if n.chat, err = chat.New(box.Store, box.Catalog, box.Outbox, broker, chat.Config{Logger: quiet}); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 // Budget makes the calls of an [Upstream] out of a limiter's budget: its method
 // Transport is for UpstreamConfig. Each priority
 // has connections of its own.
-type Budget struct{ high, low *ratelimit.Transport }
+type Budget struct{ high, low http.RoundTripper }
 
 // idleConnections kept to the upstream: as many as calls can be in flight.
 const idleConnections = 512
@@ -33,7 +33,7 @@ func NewBudget(l *ratelimit.Limiter, timeout time.Duration) (*Budget, error) {
 		MaxIdleConns: idleConnections, MaxIdleConnsPerHost: idleConnections,
 		IdleConnTimeout: time.Minute, TLSHandshakeTimeout: timeout, ResponseHeaderTimeout: timeout,
 	}
-	of := func(p ratelimit.Priority) (*ratelimit.Transport, error) {
+	of := func(p ratelimit.Priority) (http.RoundTripper, error) {
 		return ratelimit.NewTransport(l, ratelimit.TransportConfig{
 			Base: base, Priority: func(*http.Request) ratelimit.Priority { return p },
 		})
@@ -59,20 +59,19 @@ func (b *Budget) Transport(p event.Priority) http.RoundTripper {
 
 // Close closes the connections that no call uses.
 func (b *Budget) Close() {
-	b.high.CloseIdleConnections()
-	b.low.CloseIdleConnections()
+	for _, transport := range []http.RoundTripper{b.high, b.low} {
+		(&http.Client{Transport: transport}).CloseIdleConnections()
+	}
 }
 
 // ours marks the limiter's refusals as our own failures. The upstream has no part in
 // them, and they must not make an artist a dead letter.
-type ours struct{ next *ratelimit.Transport }
+type ours struct{ next http.RoundTripper }
 
 func (o ours) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := o.next.RoundTrip(r) //nolint:bodyclose // the caller's to close
-	for _, state := range []error{ratelimit.ErrTooManyWaiting, ratelimit.ErrPermitExpired, ratelimit.ErrPermitUsed} {
-		if errors.Is(err, state) {
-			return res, fault.MarkInfrastructure(err)
-		}
+	if errors.Is(err, ratelimit.ErrTooManyWaiting) || errors.Is(err, ratelimit.ErrPermitSpent) {
+		return res, fault.MarkInfrastructure(err)
 	}
 	return res, err
 }

@@ -53,10 +53,7 @@ func TestMirrorOfUpstream(t *testing.T) {
 		t.Fatal(err)
 	}
 	start(t, "upstream", func(ctx context.Context) error { return up.Serve(ctx, ln) })
-	limits, err := memratelimit.New(memratelimit.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	limits := memratelimit.New()
 	r := newRig(t, Config{}, WorkerConfig{Retry: quick})
 	r.worker.fetch = budgeted(t, limits, "http://"+ln.Addr().String())
 	r.runs(t)
@@ -89,10 +86,7 @@ func TestBudgetOfNoStore(t *testing.T) {
 		}
 	}
 	// The budget is available, and the upstream is not: that is the upstream's failure.
-	limits, err := memratelimit.New(memratelimit.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	limits := memratelimit.New()
 	u = budgeted(t, limits, "http://127.0.0.1:1")
 	if _, err := u.Fetch(t.Context(), event.High, "1"); reasonOf(err) != API5XX || fault.Of(err) != fault.Transient {
 		t.Errorf("without an upstream: %v", err)

@@ -46,7 +46,7 @@ func Example() {
 		panic(err)
 	}
 	locks := must(coalesce.New(memcoalesce.New(), coalesce.Config{}))
-	limits := must(memratelimit.New(memratelimit.Config{}))
+	limits := memratelimit.New()
 	limiter := must(ratelimit.New(limits, ratelimit.Config{Limits: ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350}}))
 	budget := must(artist.NewBudget(limiter, 0))
 	defer budget.Close()

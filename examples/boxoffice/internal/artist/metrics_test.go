@@ -111,7 +111,7 @@ func TestErrorsByReason(t *testing.T) {
 // their lock.
 func TestRequestsThatMeet(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
-	locks, err := collectors.NewCoalesce(r.coalescer)
+	locks, err := collectors.New(r.coalescer)
 	if err != nil {
 		t.Fatal(err)
 	}

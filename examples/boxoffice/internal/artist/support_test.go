@@ -55,7 +55,7 @@ func (r *rig) assemble(t testing.TB, s *store.Store, cfg Config, wcfg WorkerConf
 	r.locks = &switched{Store: memcoalesce.New()}
 	var err error
 	// A breaker that never opens: the test decides whether the store is unreachable.
-	r.coalescer, err = coalesce.New(r.locks, coalesce.Config{Breaker: coalesce.Breaker{Calls: 1 << 30}})
+	r.coalescer, err = coalesce.New(r.locks, coalesce.Config{BreakerCalls: 1 << 30})
 	if err != nil {
 		t.Fatal(err)
 	}

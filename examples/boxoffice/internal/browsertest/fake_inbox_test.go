@@ -118,7 +118,7 @@ func (f *fake) inboxRoutes(handle fakeHandle) {
 }
 
 // replay has the first events of a stream: the newest unread.
-func (f *fake) replay(member string) sse.ReplayFunc {
+func (f *fake) replay(member string) sse.Replayer {
 	return func(_ context.Context, since sse.Cursors) (sse.Missed, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()

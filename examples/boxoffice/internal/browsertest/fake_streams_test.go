@@ -27,14 +27,7 @@ type fakeStreams struct {
 
 func startStreams(t testing.TB) *fakeStreams {
 	t.Helper()
-	limit, err := memsse.NewCap(memsse.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	broker, err := memsse.NewBroker()
-	if err != nil {
-		t.Fatal(err)
-	}
+	limit, broker := memsse.New()
 	hub, err := sse.New(limit, broker, sse.Config{
 		Retry: 200 * time.Millisecond, Spread: 50 * time.Millisecond, Inbox: "/api/notifications",
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),

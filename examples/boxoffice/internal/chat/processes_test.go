@@ -14,7 +14,7 @@ import (
 
 func brokerOn(t *testing.T, url, prefix string) driver.Broker {
 	t.Helper()
-	b, err := redissse.NewBroker(redistest.Open(t, url), redissse.BrokerConfig{Prefix: prefix})
+	_, b, err := redissse.New(redistest.Open(t, url), redissse.Config{Prefix: prefix})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,7 +104,7 @@ func TestReplayer(t *testing.T) {
 	ssetest.RunReplayer(t, func(t *testing.T) ssetest.ReplayerHarness {
 		h := newHouse(t)
 		h.join("ann", "room-1")
-		replay := sse.ReplayFunc(func(ctx context.Context, since sse.Cursors) (sse.Missed, error) {
+		replay := sse.Replayer(func(ctx context.Context, since sse.Cursors) (sse.Missed, error) {
 			return h.chat.Replay(ctx, "ann", since)
 		})
 		store := func(context.Context) (string, error) { return h.say("ann", "room-1", "x").ID, nil }

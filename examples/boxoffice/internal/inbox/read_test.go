@@ -262,7 +262,7 @@ func TestReplayer(t *testing.T) {
 		o, out, stored := newOffice(t, inbox.Config{}), &wire{}, 0
 		o.inbox.SetSender(out)
 		o.run()
-		replay := sse.ReplayFunc(func(ctx context.Context, since sse.Cursors) (sse.Missed, error) {
+		replay := sse.Replayer(func(ctx context.Context, since sse.Cursors) (sse.Missed, error) {
 			return o.inbox.Replay(ctx, "ann", since)
 		})
 		store := func(context.Context) (string, error) {

@@ -23,14 +23,7 @@ import (
 // them.
 func streams(t *testing.T, o *office, member string) (*httptest.Server, *wire) {
 	t.Helper()
-	limit, err := memsse.NewCap(memsse.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	broker, err := memsse.NewBroker()
-	if err != nil {
-		t.Fatal(err)
-	}
+	limit, broker := memsse.New()
 	hub, err := sse.New(limit, broker, sse.Config{Retry: time.Millisecond, Spread: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +40,7 @@ func streams(t *testing.T, o *office, member string) (*httptest.Server, *wire) {
 	}
 	sent := &wire{before: hub.ToMember}
 	o.inbox.SetSender(sent)
-	replay := sse.ReplayFunc(func(ctx context.Context, since sse.Cursors) (sse.Missed, error) {
+	replay := sse.Replayer(func(ctx context.Context, since sse.Cursors) (sse.Missed, error) {
 		return o.inbox.Replay(ctx, member, since)
 	})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

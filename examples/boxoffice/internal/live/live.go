@@ -98,7 +98,7 @@ func (l *Live) Serve(w http.ResponseWriter, r *http.Request, tab Tab) error {
 		missed.rooms, missed.muted, missed.failed = l.standing(r.Context(), tab.Member)
 	}
 	return l.hub.Serve(w, r, sse.Stream{
-		Member: tab.Member, Token: tab.Token, Address: door.From(r.Context()), Rooms: missed.rooms, Muted: missed.muted, Replay: missed,
+		Member: tab.Member, Token: tab.Token, Address: door.From(r.Context()), Rooms: missed.rooms, Muted: missed.muted, Replay: missed.Replay,
 		OnlyIfFree: tab.OnlyIfFree,
 	})
 }

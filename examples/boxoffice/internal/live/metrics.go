@@ -61,7 +61,7 @@ func (l *Live) RoomDelivered(after time.Duration) {
 // Collectors are the metrics of the hub, the tickets and the latency. Every series is there
 // from the start. In a process that does not Run, millrace_sse_leased stays 0.
 func (l *Live) Collectors() ([]prometheus.Collector, error) {
-	hub, err := metrics.NewSSE(l.hub)
+	hub, err := metrics.New(l.hub)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ type missed struct {
 	muted bool
 }
 
-// Replay implements [sse.Replayer].
+// Replay is an [sse.Replayer].
 func (m *missed) Replay(ctx context.Context, since sse.Cursors) (sse.Missed, error) {
 	if m.failed != nil {
 		return sse.Missed{}, m.failed

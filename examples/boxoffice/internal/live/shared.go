@@ -37,22 +37,14 @@ func (s Shared) validate() error {
 
 // Memory is for one process.
 func Memory() (Shared, error) {
-	streams, err := memsse.NewCap(memsse.Config{})
-	if err != nil {
-		return Shared{}, err
-	}
-	broker, err := memsse.NewBroker()
-	return Shared{streams, broker, &memory{used: map[string]bool{}}}, err
+	streams, broker := memsse.New()
+	return Shared{streams, broker, &memory{used: map[string]bool{}}}, nil
 }
 
 // Redis is for all processes with one prefix on one Redis. The caller closes the
 // client.
 func Redis(client redis.UniversalClient, prefix string) (Shared, error) {
-	streams, err := redissse.NewCap(client, redissse.CapConfig{Prefix: prefix})
-	if err != nil {
-		return Shared{}, err
-	}
-	broker, err := redissse.NewBroker(client, redissse.BrokerConfig{Prefix: prefix})
+	streams, broker, err := redissse.New(client, redissse.Config{Prefix: prefix})
 	return Shared{streams, broker, onRedis{client, prefix}}, err
 }
 

@@ -262,7 +262,7 @@ func TestDrain(t *testing.T) {
 				t.Errorf("a tab is told to come back after %d ms (%v)", after, err)
 			}
 		}
-		if st := o.Hub().Stats(); st.Streams != 0 || st.Ended[sse.Drained] != 9 {
+		if st := o.Hub().Stats(); st.Streams != 0 || st.Ended.Drained != 9 {
 			t.Errorf("%+v", st)
 		}
 		if got := late.opens().ends("fallback"); got.data != `{"inbox":"/api/notifications"}` {

@@ -1,7 +1,7 @@
 // Package meter counts the calls to the upstream by the second and by priority, over
 // all processes, for an operator that watches the budget.
 //
-//	limiter, err := ratelimit.New(store, ratelimit.Config{Hooks: ratelimit.Hooks{Acquired: m.Count}})
+//	limiter, err := ratelimit.New(store, ratelimit.Config{OnAcquired: m.Count})
 //
 // Each process counts in memory and adds its counts to a shared store once a second,
 // right after the second is over: [NewMemory] for one process, [NewRedis] for many.

@@ -60,6 +60,6 @@ func ExampleNewRedis() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	limits := ratelimit.Config{Hooks: ratelimit.Hooks{Acquired: m.Count}}
-	fmt.Println(limits.Hooks.Acquired != nil)
+	limits := ratelimit.Config{OnAcquired: m.Count}
+	fmt.Println(limits.OnAcquired != nil)
 }

@@ -72,7 +72,7 @@ func New(store Store, cfg Config) (*Meter, error) {
 }
 
 // Count counts n calls that are made now. It has the form of
-// [ratelimit.Hooks.Acquired], takes no lock and does not wait.
+// [ratelimit.Config.OnAcquired], takes no lock and does not wait.
 func (m *Meter) Count(p ratelimit.Priority, n int) {
 	if n <= 0 {
 		return

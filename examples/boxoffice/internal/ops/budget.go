@@ -158,13 +158,13 @@ func (b *budget) planned() planReport {
 // buckets, or time filled them.
 func (r *budgetReport) limiter(s ratelimit.Stats, daily bool) {
 	const low, high = ratelimit.Low, ratelimit.High
-	state := s.Breaker.String()
+	state := string(s.Breaker)
 	r.Breakers.Limiter = &state
 	r.Granted = &byPriority[uint64]{s.Acquired[high], s.Acquired[low]}
 	r.Denied = &byPriority[map[string]uint64]{byReason(s.Rejected[high]), byReason(s.Rejected[low])}
 	r.Waiting = &byPriority[int]{s.Waiting[high], s.Waiting[low]}
 	asks := s.RPS > 0 || s.Waiting[high]+s.Waiting[low] > 0
-	if asks && s.Breaker == ratelimit.BreakerClosed {
+	if asks && s.Breaker == "closed" {
 		r.Remaining = &byPriority[int]{s.Remaining[high], s.Remaining[low]}
 	}
 	if daily && s.DayUsed > 0 {

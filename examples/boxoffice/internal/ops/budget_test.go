@@ -31,7 +31,7 @@ var (
 )
 
 func limits() ratelimit.Limits {
-	return ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350, Day: ratelimit.DayLimit{Limit: 20_000_000, HighReserve: 2_000_000}}
+	return ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350, DayLimit: 20_000_000, DayHighReserve: 2_000_000}
 }
 
 // withBudget is a desk with artists and a budget.
@@ -72,11 +72,11 @@ func TestBudget(t *testing.T) {
 		Limiter: limiter{
 			Acquired: [2]uint64{ratelimit.Low: 70, ratelimit.High: 30},
 			Rejected: [2]map[ratelimit.Reason]uint64{
-				ratelimit.Low:  {ratelimit.ReasonLowCap: 5, ratelimit.ReasonGlobal: 0},
-				ratelimit.High: {ratelimit.ReasonGlobal: 2},
+				ratelimit.Low:  {"low_cap": 5, "global": 0},
+				ratelimit.High: {"global": 2},
 			},
 			StoreCalls: 9, RPS: 100, Remaining: [2]int{ratelimit.Low: 3, ratelimit.High: 12}, DayUsed: 4711,
-			Waiting: [2]int{ratelimit.Low: 8, ratelimit.High: 1},
+			Waiting: [2]int{ratelimit.Low: 8, ratelimit.High: 1}, Breaker: "closed",
 		},
 		Coalescer: coalescer{Published: 1, Coalesced: 2, Upgraded: 3, Reruns: 4, Conflicts: 5, Obsolete: 6, Refused: 7, Breaker: "closed"},
 		Database:  func() string { return "half-open" },
@@ -107,9 +107,9 @@ func TestBudget(t *testing.T) {
 
 // Values that a process does not know are null, not zero.
 func TestBudgetUnknown(t *testing.T) {
-	idle := ratelimit.Stats{StoreCalls: 3, Remaining: [2]int{7, 7}}
-	open := ratelimit.Stats{StoreCalls: 3, RPS: 9, Remaining: [2]int{7, 7}, Breaker: ratelimit.BreakerOpen}
-	starved := ratelimit.Stats{StoreCalls: 3, Waiting: [2]int{1, 0}}
+	idle := ratelimit.Stats{StoreCalls: 3, Remaining: [2]int{7, 7}, Breaker: "closed"}
+	open := ratelimit.Stats{StoreCalls: 3, RPS: 9, Remaining: [2]int{7, 7}, Breaker: "open"}
+	starved := ratelimit.Stats{StoreCalls: 3, Waiting: [2]int{1, 0}, Breaker: "closed"}
 	for name, c := range map[string]struct {
 		cfg  ops.BudgetConfig
 		want []string

@@ -14,14 +14,15 @@ import (
 // Metrics have the state of the office for Prometheus.
 type Metrics struct {
 	monitor   *outbox.Monitor
-	outbox    *metrics.OutboxCollector
-	bus       *metrics.BusCollector
-	published *Published
+	outbox    prometheus.Collector
+	relay     outbox.Hooks
+	bus       prometheus.Collector
+	consumers bus.Hooks
 	executor  func() payment.ExecutorStatus // nil in a process without one
 }
 
 func newMetrics(cfg Config, lags *bus.LagMonitor, letters *Letters) (*Metrics, error) {
-	m := &Metrics{published: cfg.Published, executor: cfg.Executor}
+	m := &Metrics{executor: cfg.Executor}
 	var err error
 	if m.monitor, err = outbox.NewMonitor(cfg.Outbox, outbox.MonitorConfig{Every: cfg.Every, Logger: cfg.Logger}); err != nil {
 		return nil, err
@@ -35,22 +36,22 @@ func newMetrics(cfg Config, lags *bus.LagMonitor, letters *Letters) (*Metrics, e
 			topics = append(topics, c.Topic)
 		}
 	}
-	if m.outbox, err = metrics.NewOutbox(metrics.OutboxConfig{Monitor: m.monitor, Topics: topics}); err != nil {
+	if m.outbox, m.relay, err = metrics.NewOutbox(metrics.OutboxConfig{
+		Monitor: m.monitor, Topics: topics, Hooks: outbox.Hooks{Published: cfg.Published.one},
+	}); err != nil {
 		return nil, err
 	}
-	m.bus, err = metrics.NewBus(metrics.BusConfig{
+	m.bus, m.consumers, err = metrics.NewBus(metrics.BusConfig{
 		Bus: cfg.Bus, Lags: lags, Consumers: consumers, Status: cfg.Status, DeadLetters: letters.buried,
 	})
 	return m, err
 }
 
 // Hooks measure the consumers of this process; the Runner's.
-func (m *Metrics) Hooks() bus.Hooks { return m.bus.Hooks() }
+func (m *Metrics) Hooks() bus.Hooks { return m.consumers }
 
 // RelayHooks are the relay's hooks, which count the work of this process's relay.
-func (m *Metrics) RelayHooks() outbox.Hooks {
-	return m.outbox.Hooks(outbox.Hooks{Published: m.published.one})
-}
+func (m *Metrics) RelayHooks() outbox.Hooks { return m.relay }
 
 // Collectors have the state of everything, for Prometheus. Every series is there from
 // the start, at 0, except the lag on a transport that does not know it. A scrape

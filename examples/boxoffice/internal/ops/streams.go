@@ -29,7 +29,7 @@ func reportStreams(stats func() sse.Stats) *streamsReport {
 	s := stats()
 	return &streamsReport{
 		Open: s.Streams, Members: s.Members, Rooms: s.Rooms, Leased: s.Leased, Hearing: s.Hearing,
-		Opened: s.Opened, Evicted: s.Ended[sse.Evicted], Slow: s.Ended[sse.Slow], Outage: s.Ended[sse.Outage],
+		Opened: s.Opened, Evicted: s.Ended.Evicted, Slow: s.Ended.Slow, Outage: s.Ended.Outage,
 		Refused: s.Outages, Away: s.Evictions, Sent: s.Sent, Dropped: s.Dropped,
 	}
 }

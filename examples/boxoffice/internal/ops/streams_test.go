@@ -14,10 +14,9 @@ import (
 func TestStreams(t *testing.T) {
 	d := newDesk(t, func(cfg *ops.Config) {
 		cfg.Streams = func() sse.Stats {
-			return sse.Stats{
-				Streams: 1, Members: 2, Rooms: 3, Leased: true, Opened: 4, Outages: 5, Evictions: 6, Sent: 7, Dropped: 8,
-				Ended: map[sse.Reason]int64{sse.Evicted: 9, sse.Slow: 10, sse.Outage: 11, sse.Gone: 12},
-			}
+			s := sse.Stats{Streams: 1, Members: 2, Rooms: 3, Leased: true, Opened: 4, Outages: 5, Evictions: 6, Sent: 7, Dropped: 8}
+			s.Ended.Evicted, s.Ended.Slow, s.Ended.Outage, s.Ended.Gone = 9, 10, 11, 12
+			return s
 		}
 	})
 	got := d.reported(t)["streams"]

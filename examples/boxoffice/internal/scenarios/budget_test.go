@@ -61,10 +61,7 @@ func TestScenario08LowCapExhausted(t *testing.T) {
 	}
 	inMemory := func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			store, err := memratelimit.New(memratelimit.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			store := memratelimit.New()
 			run(t, func() *ratelimit.Limiter {
 				l, err := ratelimit.New(store, ratelimit.Config{Limits: limits, Logger: quiet})
 				if err != nil {
@@ -104,7 +101,7 @@ func TestScenario14Cluster(t *testing.T) {
 			for _, strict := range []bool{false, true} {
 				l, _ := newBudget(t, client, name, ratelimit.Config{Timeout: time.Minute, Limits: ratelimit.Limits{
 					HardLimit: 1000, Rate: 400, LowRate: 200, Strict: strict, Delay: 100 * time.Millisecond,
-					Day: ratelimit.DayLimit{Limit: 1_000_000, HighReserve: 1000},
+					DayLimit: 1_000_000, DayHighReserve: 1000,
 				}})
 				budgetScripts(t, l, strict)
 			}
@@ -172,29 +169,29 @@ func coalesceScripts(t *testing.T, store driver.Store, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	request := func(p coalesce.Priority, want coalesce.Outcome, opts ...coalesce.Option) int64 {
+	request := func(ask func(context.Context, string, coalesce.Priority) (coalesce.Decision, error), p coalesce.Priority, want driver.Outcome) int64 {
 		t.Helper()
-		d, err := c.Request(t.Context(), key, p, opts...)
+		d, err := ask(t.Context(), key, p)
 		if err != nil || d.Outcome != want {
 			t.Fatalf("a request of %s priority: %v, %v; want %v", p, d.Outcome, err, want)
 		}
 		return d.Ticket.Version
 	}
-	low := request(coalesce.Low, coalesce.Published)
+	low := request(c.Request, coalesce.Low, coalesce.Published)
 	if extended, err := c.Extend(t.Context(), key, coalesce.Low, low); !extended || err != nil {
 		t.Errorf("extend: %v, %v", extended, err)
 	}
-	high := request(coalesce.High, coalesce.Upgraded)
+	high := request(c.Request, coalesce.High, coalesce.Upgraded)
 	if high <= low {
 		t.Errorf("version %d after %d", high, low)
 	}
-	request(coalesce.Low, coalesce.AlreadyProcessing, coalesce.Again())
+	request(c.Again, coalesce.Low, coalesce.AlreadyProcessing)
 	next, again, err := c.Done(t.Context(), key, coalesce.High, high)
 	if err != nil || !again || next.Version <= high {
 		t.Fatalf("done: %+v, one more run: %v, %v", next, again, err)
 	}
-	if current, known, err := c.Current(t.Context(), key); err != nil || !known || current != next.Version {
-		t.Errorf("the current version is %d, %v, %v; want %d", current, known, err, next.Version)
+	if current, err := c.Sequence(t.Context(), key); err != nil || current != uint64(next.Version) {
+		t.Errorf("the current version is %d, %v; want %d", current, err, next.Version)
 	}
 	if released, err := c.Release(t.Context(), key, next.Priority, next.Version); !released || err != nil {
 		t.Errorf("release: %v, %v", released, err)

@@ -102,10 +102,7 @@ func newWorker(s *store.Store, b *bus.Bus, api, name string) (*town, error) {
 	if w.coalescer, err = coalesce.New(memcoalesce.New(), coalesce.Config{}); err != nil {
 		return nil, err
 	}
-	permits, err := memratelimit.New(memratelimit.Config{})
-	if err != nil {
-		return nil, err
-	}
+	permits := memratelimit.New()
 	if w.limiter, err = ratelimit.New(permits, ratelimit.Config{
 		// Half of the budget for each of the two, and time for a slow machine.
 		Limits: ratelimit.Limits{HardLimit: hardLimit / 2, Rate: 100, Delay: time.Second}, Logger: quiet,

@@ -206,7 +206,7 @@ func newDrill(t *testing.T, ctx context.Context, p *pair.Pair) *drill {
 		d.stores["cursor"], d.stores["status"] = cursor, status
 		migrations = append(migrations, cursor.Migrate, status.Migrate)
 	}
-	d.changes, err = sqlcounter.NewLog(d.pool, "drill", sqlcounter.LogConfig{Dialect: dialect})
+	d.changes, err = sqlcounter.NewLog(d.pool, dialect, "drill")
 	must(err)
 	d.totals, err = sqlcounter.New(d.pool, sqlcounter.Config{Dialect: dialect})
 	must(err)
@@ -228,7 +228,9 @@ func newDrill(t *testing.T, ctx context.Context, p *pair.Pair) *drill {
 		d.boxes[kind], err = outbox.New(store, outbox.Config{Topic: drillTopic, Logger: silent()})
 		must(err)
 	}
-	d.count, err = counter.New("drill", memcounter.New(), counter.Config{Totals: d.totals})
+	d.count, err = counter.New("drill", memcounter.New(), counter.Config{
+		Applier: d.totals, Source: d.changes, Every: 100 * time.Millisecond, Lease: 2 * time.Second, Logger: silent(),
+	})
 	must(err)
 	return d
 }
@@ -249,13 +251,7 @@ func (d *drill) run(ctx context.Context) {
 		}
 		d.do(&d.work, &mu, func() error { return relay.Run(run) })
 	}
-	flusher, err := counter.NewFlusher(d.count, d.totals, counter.FlusherConfig{
-		Source: d.changes, Every: 100 * time.Millisecond, Lease: 2 * time.Second, Logger: silent(),
-	})
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	d.do(&d.work, &mu, func() error { return flusher.Run(run) })
+	d.do(&d.work, &mu, func() error { return d.count.Run(run) })
 
 	writing, stopWriting := context.WithCancel(run)
 	d.writing = stopWriting

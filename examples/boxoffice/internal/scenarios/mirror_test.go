@@ -143,9 +143,9 @@ func inversionInABubble(t *testing.T) {
 		if s := w.coalescer.Stats(); s.Published != 1 || s.Upgraded != 1 {
 			t.Errorf("%+v", s)
 		}
-		current, known, err := w.coalescer.Current(t.Context(), "7")
-		if err != nil || !known {
-			t.Fatal(known, err)
+		current, err := w.coalescer.Sequence(t.Context(), "7")
+		if err != nil || current == 0 {
+			t.Fatal(current, err)
 		}
 		r := w.works(t)
 		eventually(t, "both are acknowledged", func() bool {
@@ -159,7 +159,7 @@ func inversionInABubble(t *testing.T) {
 		if s.Classes["high"].Calls != 1 || s.Classes["low"].Calls != 0 {
 			t.Errorf("calls: %+v", s.Classes)
 		}
-		if v := w.row(t, "version", "7"); v != strconv.FormatInt(current, 10) {
+		if v := w.row(t, "version", "7"); v != strconv.FormatUint(current, 10) {
 			t.Errorf("the row has version %s, want that of high, %d", v, current)
 		}
 		// The run is over: the next one may begin.

@@ -9,23 +9,18 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/driver"
-	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 )
 
 // planOf is the office's plan for the upstream's limit with so many workers.
-func planOf(t *testing.T, workers int) driver.Plan {
+func planOf(t *testing.T, workers int) *driver.Plan {
 	t.Helper()
-	store, err := memratelimit.New(memratelimit.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := ratelimit.New(store, ratelimit.Config{Logger: quiet, Limits: ratelimit.Limits{
+	plan, err := ratelimit.Limits{
 		HardLimit: hardLimit, Rate: rate, LowRate: lowRate, Delay: 60 * time.Millisecond, Transit: 15 * time.Millisecond, Processes: workers,
-	}})
+	}.Plan()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return l.Plan()
+	return plan
 }
 
 func normalOnServers(t *testing.T) {

@@ -38,12 +38,12 @@ func redisDownHere(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Breakers that try again soon.
-	if w.coalescer, err = coalesce.New(locks, coalesce.Config{Timeout: 10 * time.Second, Breaker: coalesce.Breaker{Open: 100 * time.Millisecond, Trials: 1}}); err != nil {
+	if w.coalescer, err = coalesce.New(locks, coalesce.Config{Timeout: 10 * time.Second, BreakerOpenFor: 100 * time.Millisecond, BreakerTrials: 1}); err != nil {
 		t.Fatal(err)
 	}
 	w.limiter, _ = newBudget(t, client, "rate", ratelimit.Config{
 		Limits:  ratelimit.Limits{HardLimit: hardLimit, Rate: 300, LowRate: 200, Delay: 500 * time.Millisecond}, // for a slow machine
-		Timeout: 10 * time.Second, Breaker: ratelimit.BreakerConfig{OpenFor: 100 * time.Millisecond, Trials: 1},
+		Timeout: 10 * time.Second, BreakerOpenFor: 100 * time.Millisecond, BreakerTrials: 1,
 	})
 	address := serve(t, w)
 	worker(t, w, address, artist.Config{

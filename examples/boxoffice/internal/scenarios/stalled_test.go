@@ -84,11 +84,7 @@ func onRedis(url, prefix string) (driver.Cap, driver.Broker, func() error, error
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	limit, err := redissse.NewCap(client, redissse.CapConfig{Prefix: prefix})
-	if err != nil {
-		return nil, nil, nil, errors.Join(err, client.Close())
-	}
-	broker, err := redissse.NewBroker(client, redissse.BrokerConfig{Prefix: prefix})
+	limit, broker, err := redissse.New(client, redissse.Config{Prefix: prefix})
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, client.Close())
 	}
@@ -238,14 +234,7 @@ func stalls(t *testing.T, hub *sse.Hub, addresses ...string) {
 // others receive every event, as soon as without that client.
 func TestScenario23StalledReader(t *testing.T) {
 	columns(t, func(t *testing.T) {
-		limit, err := memsse.NewCap(memsse.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		broker, err := memsse.NewBroker()
-		if err != nil {
-			t.Fatal(err)
-		}
+		limit, broker := memsse.New()
 		hub, address := serveStreams(t, limit, broker)
 		stalls(t, hub, address)
 	}, func(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/upstream"
 	"github.com/millrace-go/millrace/ratelimit"
+	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 )
 
@@ -46,6 +47,7 @@ type town struct {
 	box       *boxtest.Box
 	bus       *bus.Bus
 	coalescer *coalesce.Coalescer
+	limits    ratelimit.Limits
 	limiter   *ratelimit.Limiter
 	api       *upstream.Upstream
 	mirror    *artist.Mirror
@@ -74,13 +76,9 @@ func newTown(t *testing.T, url string, s setup) *town {
 	if w.coalescer, err = coalesce.New(memcoalesce.New(), coalesce.Config{}); err != nil {
 		t.Fatal(err)
 	}
-	permits, err := memratelimit.New(memratelimit.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w.limiter, err = ratelimit.New(permits, ratelimit.Config{
-		Limits: ratelimit.Limits{HardLimit: hardLimit, Rate: rate, LowRate: lowRate}, Logger: quiet,
-	}); err != nil {
+	permits := memratelimit.New()
+	w.limits = ratelimit.Limits{HardLimit: hardLimit, Rate: rate, LowRate: lowRate}
+	if w.limiter, err = ratelimit.New(permits, ratelimit.Config{Limits: w.limits, Logger: quiet}); err != nil {
 		t.Fatal(err)
 	}
 	if w.lag, err = bus.NewLagMonitor(w.bus, bus.LagMonitorConfig{Every: 100 * time.Millisecond, Logger: quiet}); err != nil {
@@ -123,7 +121,7 @@ func (w *town) serve(t *testing.T, latency time.Duration) func(event.Priority) h
 	}
 	door := boxtest.NewPipes()
 	start(t, "upstream", func(ctx context.Context) error { return w.api.Serve(ctx, door) })
-	of := func(p ratelimit.Priority) *ratelimit.Transport {
+	of := func(p ratelimit.Priority) http.RoundTripper {
 		transport, err := ratelimit.NewTransport(w.limiter, ratelimit.TransportConfig{
 			Base:     &http.Transport{DialContext: door.Dial, MaxIdleConns: 512, MaxIdleConnsPerHost: 512, ResponseHeaderTimeout: time.Minute},
 			Priority: func(*http.Request) ratelimit.Priority { return p },
@@ -132,7 +130,7 @@ func (w *town) serve(t *testing.T, latency time.Duration) func(event.Priority) h
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(transport.CloseIdleConnections)
+		t.Cleanup((&http.Client{Transport: transport}).CloseIdleConnections)
 		return transport
 	}
 	high, low := of(ratelimit.High), of(ratelimit.Low)
@@ -142,6 +140,16 @@ func (w *town) serve(t *testing.T, latency time.Duration) func(event.Priority) h
 		}
 		return low
 	}
+}
+
+// plan is the limiter's.
+func (w *town) plan(t *testing.T) *driver.Plan {
+	t.Helper()
+	plan, err := w.limits.Plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
 }
 
 // works runs the workers until the test's end.

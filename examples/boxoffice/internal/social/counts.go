@@ -25,7 +25,6 @@ type Counts struct {
 	changes driver.SQLLog
 	applier driver.SQLApplier
 	counter *counter.Counter
-	flusher *counter.Flusher
 }
 
 // newCounts makes the counts. deltas has the comments that were not counted yet.
@@ -33,17 +32,14 @@ func newCounts(d *desk, deltas driver.Store, cfg Config) (*Counts, error) {
 	dialect := sqltx.Dialect(d.store.Dialect())
 	c := &Counts{desk: d}
 	var err error
-	if c.changes, err = sqlcounter.NewLog(d.store.DB(), comments, sqlcounter.LogConfig{Dialect: dialect}); err != nil {
+	if c.changes, err = sqlcounter.NewLog(d.store.DB(), dialect, comments); err != nil {
 		return nil, err
 	}
 	if c.applier, err = sqlcounter.New(d.store.DB(), sqlcounter.Config{Dialect: dialect, Also: c.toShows}); err != nil {
 		return nil, err
 	}
-	if c.counter, err = counter.New(comments, deltas, counter.Config{Totals: c.applier}); err != nil {
-		return nil, err
-	}
-	c.flusher, err = counter.NewFlusher(c.counter, c.applier, counter.FlusherConfig{
-		Source: c.changes, Every: cfg.Flush, Lease: max(cfg.LeaseTTL, 3*cfg.Flush), Logger: cfg.Logger,
+	c.counter, err = counter.New(comments, deltas, counter.Config{
+		Applier: c.applier, Source: c.changes, Every: cfg.Flush, Lease: max(cfg.LeaseTTL, 3*cfg.Flush), Logger: cfg.Logger,
 	})
 	return c, err
 }
@@ -72,10 +68,10 @@ func (c *Counts) toShows(ctx context.Context, tx *sql.Tx, _ string, deltas []dri
 	return nil
 }
 
-// Collector has the figures of this process's counter and flusher, for a
+// Collector has the figures of this process's counter, for a
 // prometheus.Registerer.
 func (c *Counts) Collector() (prometheus.Collector, error) {
-	return metrics.NewCounters([]*counter.Counter{c.counter}, []*counter.Flusher{c.flusher})
+	return metrics.New(c.counter)
 }
 
 // Pending is how many comments of each show are not in its count yet, as far as
@@ -85,7 +81,7 @@ func (c *Counts) Pending(ctx context.Context, shows ...string) (map[string]int64
 }
 
 // Run counts comments until ctx ends. Several processes may run it; one works.
-func (c *Counts) Run(ctx context.Context) error { return c.flusher.Run(ctx) }
+func (c *Counts) Run(ctx context.Context) error { return c.counter.Run(ctx) }
 
 // Flush counts now.
-func (c *Counts) Flush(ctx context.Context) (counter.Round, error) { return c.flusher.Flush(ctx) }
+func (c *Counts) Flush(ctx context.Context) (counter.Round, error) { return c.counter.Flush(ctx) }

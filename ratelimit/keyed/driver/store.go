@@ -1,4 +1,4 @@
-package keyed
+package driver
 
 import (
 	"context"
@@ -19,7 +19,8 @@ type Limit struct {
 const (
 	maxEvery = 24 * time.Hour
 	maxBurst = 1_000_000
-	maxSpan  = 31 * 24 * time.Hour
+	// MaxSpan bounds Burst times Every.
+	MaxSpan = 31 * 24 * time.Hour
 )
 
 // Validate names the field that is wrong, and the fix.
@@ -29,22 +30,10 @@ func (l Limit) Validate() error {
 		return fmt.Errorf("keyed: Limit.Every is %s; give 1 µs to 24 h", l.Every)
 	case l.Burst < 1 || l.Burst > maxBurst:
 		return fmt.Errorf("keyed: Limit.Burst is %d; give 1 to %d", l.Burst, maxBurst)
-	case time.Duration(l.Burst) > maxSpan/l.Every:
-		return fmt.Errorf("keyed: Limit.Burst %d times Every %s is above %s; lower one of them", l.Burst, l.Every, maxSpan)
+	case time.Duration(l.Burst) > MaxSpan/l.Every:
+		return fmt.Errorf("keyed: Limit.Burst %d times Every %s is above %s; lower one of them", l.Burst, l.Every, MaxSpan)
 	}
 	return nil
-}
-
-// take decides one call: full is when the key's burst is full again, in µs. The wait is
-// 0 for a call that was taken.
-func (l Limit) take(full, now int64) (next, wait int64) {
-	every := l.Every.Microseconds()
-	span := every * int64(l.Burst)
-	full = min(max(full, now), now+span) // also after the clock was set back
-	if wait = full + every - now - span; wait > 0 {
-		return full, wait
-	}
-	return full + every, 0
 }
 
 // Ask is one call of a key.

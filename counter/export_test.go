@@ -1,0 +1,4 @@
+package counter
+
+// ErrResting is the error while an unreachable store is not called.
+var ErrResting = errResting
