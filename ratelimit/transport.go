@@ -45,7 +45,7 @@ type transport struct {
 // connections.
 //
 // A call waits for its permit before it takes a connection, so that high priority overtakes
-// low. If a connection has to be made first, the permit is given back meanwhile. A permit that
+// low. If a connection has to be made first, the permit is given back before that. A permit that
 // has expired at the write is replaced before anything is written. If a call gets no permit, the
 // error is that of [Limiter.Wait].
 func NewTransport(limiter *Limiter, cfg TransportConfig) (http.RoundTripper, error) {
