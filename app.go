@@ -17,12 +17,8 @@ import (
 	"github.com/millrace-go/millrace/outbox"
 )
 
-// EnvBus is the environment variable that names the transport when Config.Bus is empty.
-const EnvBus = "MILLRACE_BUS_URL"
-
-// EnvDatabase is the environment variable that names the database when Open of package
-// postgres, mysql or sqlite is given no URL.
-const EnvDatabase = driver.EnvDatabase
+// envBus is the environment variable that names the transport when Config.Bus is empty.
+const envBus = "MILLRACE_BUS_URL"
 
 // Database holds an application's rows, its outbox and its idempotency keys. Packages postgres,
 // mysql and sqlite create one. Tx is the type of its transactions.
@@ -49,11 +45,11 @@ type Config struct {
 // App emits an application's events and handles the events of its groups. Create it with New,
 // register handlers, then call Run. An App is safe for concurrent use once Run was called.
 type App[Tx any] struct {
-	cfg    Config
-	stores *driver.Stores[Tx]
-	opener *bus.Opener
-	url    string
-	box    *outbox.Outbox
+	cfg     Config
+	stores  *driver.Stores[Tx]
+	schemes []bus.Scheme
+	url     string
+	box     *outbox.Outbox
 
 	mu        sync.Mutex
 	consumers []*consumer[Tx]
@@ -71,8 +67,8 @@ const (
 	ended
 )
 
-// ErrRan is returned by a second Run of an App.
-var ErrRan = errors.New("millrace: Run was called before; an App runs once")
+// errRan is returned by a second Run of an App.
+var errRan = errors.New("millrace: Run was called before; an App runs once")
 
 // New creates an App on a database. Config.Bus can name one of the given transports or the
 // database's own log. New connects to no server.
@@ -91,18 +87,18 @@ func New[Tx any](db Database[Tx], cfg Config, transports ...bus.Scheme) (*App[Tx
 	a := &App[Tx]{
 		cfg: cfg, stores: stores, guards: map[string]*idempotency.Guard[Tx]{}, leases: map[string]*idempotency.Leases{},
 		// A given transport takes precedence over the database's own of the same name.
-		opener: bus.NewOpener(append([]bus.Scheme{stores.Scheme}, transports...)...),
-		url:    cfg.Bus,
+		schemes: append([]bus.Scheme{stores.Scheme}, transports...),
+		url:     cfg.Bus,
 	}
 	if a.url == "" {
-		a.url = os.Getenv(EnvBus)
+		a.url = os.Getenv(envBus)
 	}
 	if a.url == "" {
 		a.url = stores.URL
 	}
 	if a.url == "" {
 		return nil, errors.Join(fmt.Errorf("millrace: Config.Bus is empty, and so is $%s; a database that was opened elsewhere does not tell its URL, so name the transport, such as %s://…",
-			EnvBus, stores.Scheme.Name()), stores.Close())
+			envBus, stores.Scheme.Names()[0]), stores.Close())
 	}
 	a.box, err = outbox.New(stores.Outbox, outbox.Config{Logger: cfg.Logger, TracerProvider: cfg.TracerProvider})
 	if err != nil {

@@ -12,14 +12,6 @@ import (
 	"github.com/millrace-go/millrace/idempotency"
 )
 
-// Option changes the consumer of a group and a topic, for example its Concurrency, Retry,
-// Timeout or DeadLetter. It cannot change Topic, Group and the handler. If one group has
-// several handlers for a topic, the options of all of them apply.
-type Option func(*bus.Consumer)
-
-// BatchOption is the Option of HandleBatch, for example for Size and Wait.
-type BatchOption func(*bus.BatchConsumer)
-
 // consumer holds the handlers of one group for one topic.
 type consumer[Tx any] struct {
 	topic, group string
@@ -37,8 +29,14 @@ type consumer[Tx any] struct {
 // writes of the earlier run are rolled back by then. For effects outside the database see
 // [HandleOutside].
 //
+// An option changes the consumer of the group and the topic, for example its Concurrency, Retry,
+// Timeout or DeadLetter. It cannot change Topic, Group and the handler. If one group has several
+// handlers for a topic, the options of all of them apply.
+//
+//	millrace.Handle(app, "totals", add, func(c *bus.Consumer) { c.Concurrency = 32 })
+//
 // Run returns the errors of a registration.
-func Handle[Tx any, E Event](a *App[Tx], group string, fn func(ctx context.Context, tx Tx, e E) error, options ...Option) {
+func Handle[Tx any, E Event](a *App[Tx], group string, fn func(ctx context.Context, tx Tx, e E) error, options ...func(*bus.Consumer)) {
 	handleEach(a, group, fn == nil, options, func() (handler[E], error) {
 		guard, err := a.guard(group)
 		return func(ctx context.Context, e event.Event, data E) error {
@@ -52,7 +50,7 @@ func Handle[Tx any, E Event](a *App[Tx], group string, fn func(ctx context.Conte
 // another service. A lease holds the event's key while fn runs, and the key is recorded when fn
 // has returned. A crash between the effect and the record repeats the effect: pass the event's
 // id (Meta(ctx).ID) to the other service as its idempotency key.
-func HandleOutside[Tx any, E Event](a *App[Tx], group string, fn func(ctx context.Context, e E) error, options ...Option) {
+func HandleOutside[Tx any, E Event](a *App[Tx], group string, fn func(ctx context.Context, e E) error, options ...func(*bus.Consumer)) {
 	handleEach(a, group, fn == nil, options, func() (handler[E], error) {
 		leases, err := a.leasesOf(group)
 		return func(ctx context.Context, e event.Event, data E) error {
@@ -66,7 +64,7 @@ func HandleOutside[Tx any, E Event](a *App[Tx], group string, fn func(ctx contex
 type handler[E Event] func(ctx context.Context, e event.Event, data E) error
 
 // handleEach registers the handler that guarded returns.
-func handleEach[Tx any, E Event](a *App[Tx], group string, none bool, options []Option, guarded func() (handler[E], error)) {
+func handleEach[Tx any, E Event](a *App[Tx], group string, none bool, options []func(*bus.Consumer), guarded func() (handler[E], error)) {
 	a.register(func() error {
 		spec, err := specOf[E](none)
 		if err != nil {
@@ -89,7 +87,8 @@ func handleEach[Tx any, E Event](a *App[Tx], group string, none bool, options []
 // HandleBatch is Handle for many events of one type at a time, for work that costs little more
 // for a hundred events than for one. fn gets the new events, in the order of each key; all of
 // them commit in one transaction, or none. The group cannot handle other types of the topic.
-func HandleBatch[Tx any, E Event](a *App[Tx], group string, fn func(ctx context.Context, tx Tx, events []E) error, options ...BatchOption) {
+// Options set Size and Wait, for example.
+func HandleBatch[Tx any, E Event](a *App[Tx], group string, fn func(ctx context.Context, tx Tx, events []E) error, options ...func(*bus.BatchConsumer)) {
 	a.register(func() error {
 		spec, err := specOf[E](fn == nil)
 		if err != nil {
@@ -123,7 +122,7 @@ func HandleBatch[Tx any, E Event](a *App[Tx], group string, fn func(ctx context.
 }
 
 // handle adds a handler of one type to the consumer of its group and topic.
-func (a *App[Tx]) handle(group string, spec Spec, options []Option, fn bus.EventHandler) error {
+func (a *App[Tx]) handle(group string, spec Spec, options []func(*bus.Consumer), fn bus.EventHandler) error {
 	c := a.find(group, spec.Topic)
 	switch {
 	case c == nil:

@@ -32,8 +32,8 @@ func TestNewDoesNotDial(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
-	t.Setenv(millrace.EnvDatabase, "")
-	t.Setenv(millrace.EnvBus, "")
+	t.Setenv("MILLRACE_DB_URL", "")
+	t.Setenv("MILLRACE_BUS_URL", "")
 	_, pool := servicetest.SQLite(t)
 	for want, open := range map[string]func() (*millrace.App[*sql.Tx], error){
 		"the database is nil": func() (*millrace.App[*sql.Tx], error) {
@@ -61,8 +61,8 @@ func TestNewRefuses(t *testing.T) {
 
 func TestEnvironment(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "app.db")
-	t.Setenv(millrace.EnvDatabase, "sqlite://"+path)
-	t.Setenv(millrace.EnvBus, "nowhere://x")
+	t.Setenv("MILLRACE_DB_URL", "sqlite://"+path)
+	t.Setenv("MILLRACE_BUS_URL", "nowhere://x")
 	app, err := millrace.New(sqlite.Open(""), millrace.Config{Service: "shop"})
 	if err != nil {
 		t.Fatal(err)

@@ -11,19 +11,19 @@ import (
 	"github.com/millrace-go/millrace/event"
 )
 
-// RequestID is the header of a request's id, in requests and in responses.
-const RequestID = "X-Request-Id"
+// requestHeader is the header of a request's id, in requests and in responses.
+const requestHeader = "X-Request-Id"
 
 // maxRequestID bounds an id in bytes; the columns that store ids have the same bound.
 const maxRequestID = 128
 
-// Wrap gives each request an id: the id of its header, else the id of its trace, else a new
-// one. Events and log lines of the request carry the id as their correlation id. Wrap needs no
-// tracing.
+// Wrap gives each request an id, and sends it in the header X-Request-Id of the response: the id
+// of the request's own header, else the id of its trace, else a new one. Events and log lines of
+// the request carry the id as their correlation id. Wrap needs no tracing.
 func Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := requestID(r)
-		w.Header().Set(RequestID, id)
+		w.Header().Set(requestHeader, id)
 		named := r.WithContext(event.WithCorrelation(r.Context(), id))
 		defer func() { r.Pattern = named.Pattern }() // the name of the request's span
 		next.ServeHTTP(w, named)
@@ -31,7 +31,7 @@ func Wrap(next http.Handler) http.Handler {
 }
 
 func requestID(r *http.Request) string {
-	if id := r.Header.Get(RequestID); isRequestID(id) {
+	if id := r.Header.Get(requestHeader); isRequestID(id) {
 		return id
 	}
 	sc := trace.SpanContextFromContext(r.Context())

@@ -28,7 +28,7 @@ func (a *App[Tx]) Run(ctx context.Context) error {
 		return err
 	}
 	defer a.end()
-	b, err := a.opener.Open(ctx, a.url)
+	b, err := bus.Open(ctx, a.url, a.schemes...)
 	if err != nil {
 		return fmt.Errorf("millrace: %w", err)
 	}
@@ -70,7 +70,7 @@ func (a *App[Tx]) begin() ([]*consumer[Tx], error) {
 	defer a.mu.Unlock()
 	switch {
 	case a.state != fresh:
-		return nil, ErrRan
+		return nil, errRan
 	case len(a.problems) > 0:
 		return nil, errors.Join(a.problems...)
 	}

@@ -106,7 +106,7 @@ func TestSuspectedMessagesAreHandledAlone(t *testing.T) {
 			}
 			return nil
 		}
-		var dead []bus.DeadLetter
+		var dead []bus.Report
 		for k := range 8 {
 			publish(t, b, "t", keyed(fmt.Sprint("key", k), 1))
 		}
@@ -116,7 +116,7 @@ func TestSuspectedMessagesAreHandledAlone(t *testing.T) {
 		}
 		r := start(t, b, bus.RunnerConfig{}, consume(bus.Consumer{
 			Topic: "t", Group: "g", Concurrency: 4, Window: 100,
-			Hooks: bus.Hooks{OnDeadLetter: func(d bus.DeadLetter) { dead = append(dead, d) }},
+			Hooks: bus.Hooks{OnDeadLetter: func(d bus.Report) { dead = append(dead, d) }},
 		}, handle))
 		time.Sleep(time.Minute)
 		r.stop(t)
@@ -145,7 +145,7 @@ func TestASuspectedMessageWaitsForItsNote(t *testing.T) {
 			return nil
 		}})
 		time.Sleep(10 * time.Second)
-		if status := r.Status()[0]; status.State != bus.Paused || handled > 0 {
+		if status := r.Status()[0]; !status.Paused || handled > 0 {
 			t.Errorf("%d handled: %+v", handled, status)
 		}
 		s.mu.Lock()

@@ -48,7 +48,7 @@ func (c *consumer) run(d *delivery) {
 func (c *consumer) recovered(ctx context.Context, d *delivery) {
 	c.handled.Add(1)
 	if f := c.Hooks.OnRecovered; f != nil && d.attempts+d.pauses > 0 {
-		f(Recovery{Topic: c.Topic, Group: c.Group, Message: d.shown(ctx), Attempts: d.attempts + d.pauses + 1})
+		f(Report{Topic: c.Topic, Group: c.Group, Message: d.shown(ctx), Attempts: d.attempts + d.pauses + 1})
 	}
 }
 
@@ -131,9 +131,9 @@ func (c *consumer) retrying(ctx context.Context, d *delivery, err error, class f
 			eventlog.Message(d.source), "attempt", d.attempts, "delay", d.delay, "error", err)
 	}
 	if f := c.Hooks.OnRetry; f != nil {
-		f(Retry{
+		f(Report{
 			Topic: c.Topic, Group: c.Group, Message: d.shown(ctx),
-			Err: err, Class: class, Attempt: d.attempts, Delay: d.delay,
+			Err: err, Class: class, Attempts: d.attempts, Delay: d.delay,
 		})
 	}
 }
@@ -162,7 +162,7 @@ func (c *consumer) buried(d *delivery) {
 	c.deadLettered.Add(1)
 	info := d.letterInfo
 	c.log.ErrorContext(d.letter.Context(), "message became a dead letter",
-		eventlog.Message(d.source), "to", info.To, "reason", info.Reason, "class", info.Class.String(),
+		eventlog.Message(d.source), "to", info.DeadLetterTopic, "reason", info.Reason, "class", info.Class.String(),
 		"attempts", info.Attempts, "error", info.Err)
 	if f := c.Hooks.OnDeadLetter; f != nil {
 		info.Message = d.letter.CopyWithContext()

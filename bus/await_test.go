@@ -76,7 +76,7 @@ func (l *said) all() []string {
 
 func awayBus(t *testing.T, a *away) *bus.Bus {
 	t.Helper()
-	b, err := bus.NewOpener(membus.Scheme()).Open(t.Context(), "mem://")
+	b, err := bus.Open(t.Context(), "mem://", membus.Scheme())
 	require.NoError(t, err)
 	a.Driver = b.Driver()
 	return bus.New("away", a)

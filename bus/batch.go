@@ -14,14 +14,6 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// BatchHandler handles messages together. nil means that all are done; a [BatchError] names
-// those that failed; any other error applies to the whole batch. The context ends when every
-// message of the batch was taken back; each message's own context ends when that one is.
-type BatchHandler func(ctx context.Context, messages []*message.Message) error
-
-// BatchEventHandler is a [BatchHandler] of decoded events; see [HandleBatch].
-type BatchEventHandler func(ctx context.Context, events []event.Event) error
-
 // BatchConsumer is a [Consumer] whose handler gets up to Size messages at once. Use it for work
 // that costs little more for a hundred messages than for one, such as an upsert. Only Topic,
 // Group and one of Handler and Guarded are required.
@@ -45,12 +37,21 @@ type BatchEventHandler func(ctx context.Context, events []event.Event) error
 // transport hands over one unacknowledged message per partition, a batch holds at most one
 // message per partition, and is handed over after Wait.
 type BatchConsumer struct {
-	Topic   string
-	Group   string
-	Handler BatchHandler // see [HandleBatch]
-	// Guarded replaces Handler where each event must have one effect. A guard of a group other
-	// than Group is refused.
-	Guarded GuardedBatch
+	Topic string
+	Group string
+	// Handler handles messages together; see [HandleBatch]. nil means that all are done; a
+	// [BatchError] names those that failed; any other error applies to the whole batch. The context
+	// ends when every message of the batch was taken back; each message's own context ends when
+	// that one is.
+	Handler func(ctx context.Context, messages []*message.Message) error
+	// Guarded replaces Handler where each event must have one effect; see [Consumer]. HandleBatch
+	// of idempotency.Guard makes one. HandleEvents handles events of types that Handles reports; see
+	// [HandleBatch].
+	Guarded interface {
+		Group() string
+		Handles(eventType string) bool
+		HandleEvents(ctx context.Context, events []event.Event) error
+	}
 
 	// Size is the most messages of one batch; 100 by default.
 	Size int
@@ -68,13 +69,13 @@ type BatchConsumer struct {
 	Timeout time.Duration
 	// Retry is [DefaultRetry] when zero.
 	Retry RetryPolicy
-	// DeadLetter is [DLT] when nil.
-	DeadLetter DeadLetterPolicy
+	// DeadLetter is the topic of dead letters; Topic with ".DLT" when empty.
+	DeadLetter string
 	// Classifiers judge errors that carry no class, usually a database driver's.
 	Classifiers []fault.Classifier
-	// Current makes the consumer skip events that are out of date; see [Current]. It is called
+	// Current makes the consumer skip events that are out of date; see [Consumer]. It is called
 	// once per key and batch.
-	Current Current
+	Current func(ctx context.Context, key string) (uint64, error)
 	Hooks   Hooks
 }
 
@@ -121,25 +122,25 @@ func (c BatchConsumer) plan() (plan, error) {
 	return plan{consumers: []*consumer{made}}, nil
 }
 
-// HandleBatch makes a [BatchHandler] that decodes the events, in either encoding, and calls fn
+// HandleBatch makes the handler of a [BatchConsumer] that decodes the events, in either encoding, and calls fn
 // with those of the given types, or with all when no type is given. Other types are
 // acknowledged, counted and logged as by [ByType]. A message that is not an event fails
 // permanently, alone. The indexes of a [BatchError] from fn refer to the events that fn
 // received.
-func HandleBatch(fn BatchEventHandler, types ...string) BatchHandler {
+func HandleBatch(fn func(ctx context.Context, events []event.Event) error, types ...string) func(ctx context.Context, messages []*message.Message) error {
 	types = slices.Clone(types)
 	return onlyTypesOf(func(t string) bool { return len(types) == 0 || slices.Contains(types, t) }, fn)
 }
 
-func onlyTypesOf(handles func(eventType string) bool, fn BatchEventHandler) BatchHandler {
+func onlyTypesOf(handles func(eventType string) bool, fn func(context.Context, []event.Event) error) func(context.Context, []*message.Message) error {
 	return func(ctx context.Context, messages []*message.Message) error {
-		var failed BatchError
+		failed := BatchError{}
 		events := make([]event.Event, 0, len(messages))
 		indexes := make([]int, 0, len(messages))
 		for i, m := range messages {
 			e, err := event.Decode(m)
 			if err != nil {
-				failed.Add(i, fault.MarkPermanent(err))
+				failed[i] = fault.MarkPermanent(err)
 				continue
 			}
 			if !handles(e.Type) {
@@ -151,32 +152,32 @@ func onlyTypesOf(handles func(eventType string) bool, fn BatchEventHandler) Batc
 		if len(events) == 0 {
 			return failed.OrNil()
 		}
-		return translated(fn(ctx, events), indexes, &failed)
+		return translated(fn(ctx, events), indexes, failed)
 	}
 }
 
 // translated maps the result of a handler that received only the messages at indexes to the
 // whole batch. failed holds the failures of the others.
-func translated(err error, indexes []int, failed *BatchError) error {
+func translated(err error, indexes []int, failed BatchError) error {
 	if err == nil {
 		return failed.OrNil()
 	}
-	var some *BatchError
+	var some BatchError
 	if !errors.As(err, &some) {
-		if len(failed.failed) == 0 {
+		if len(failed) == 0 {
 			return err
 		}
 		// The others failed on their own; this error applies to all that the handler received.
 		for _, i := range indexes {
-			failed.Add(i, wholeError{err, len(indexes)})
+			failed[i] = wholeError{err, len(indexes)}
 		}
 		return failed
 	}
 	if !some.within(len(indexes)) {
 		return err
 	}
-	for i, e := range some.failed {
-		failed.Add(indexes[i], e)
+	for i, e := range some {
+		failed[indexes[i]] = e
 	}
 	return failed.OrNil()
 }

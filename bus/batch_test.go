@@ -12,6 +12,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 )
@@ -124,15 +125,15 @@ func TestABatchErrorFailsOnlyWhatItNames(t *testing.T) {
 			Retry: bus.RetryPolicy{Backoff: exact}, Wait: 10 * time.Millisecond,
 			Handler: func(_ context.Context, messages []*message.Message) error {
 				calls++
-				var failed bus.BatchError
+				failed := bus.BatchError{}
 				for i, m := range messages {
 					switch {
 					case m.UUID == "a#2" && calls == 1:
-						failed.Add(i, errors.New("timeout"))
+						failed[i] = errors.New("timeout")
 					case m.UUID == "b#1":
-						failed.Add(i, fault.MarkPermanent(errors.New("invalid")))
+						failed[i] = fault.MarkPermanent(errors.New("invalid"))
 					case m.UUID == "a#3" && calls == 1:
-						failed.Add(i, bus.ErrHeldBack)
+						failed[i] = bus.ErrHeldBack
 					}
 				}
 				return failed.OrNil()
@@ -276,7 +277,7 @@ func TestRevokedMessagesOfABatch(t *testing.T) {
 		})
 		f.put(leased, keyed("b", 1))
 		settle(time.Minute)
-		if seen["a#1"] != bus.ErrRevoked.Error() || seen["b#1"] != "<nil>" || seen["batch"] != "<nil>" || seen["later"] != "b#1" {
+		if seen["a#1"] != driver.ErrRevoked.Error() || seen["b#1"] != "<nil>" || seen["batch"] != "<nil>" || seen["later"] != "b#1" {
 			t.Errorf("saw %v", seen)
 		}
 		r.stop(t)
@@ -359,8 +360,8 @@ func TestBatchErrorOutOfRangeFailsTheWholeBatch(t *testing.T) {
 			Topic: "t", Group: "g", Size: 2, Retry: bus.FixedRetry(time.Second, 1),
 			Handler: func(context.Context, []*message.Message) error {
 				if calls++; calls == 1 {
-					var failed bus.BatchError
-					failed.Add(2, errors.New("whose?"))
+					failed := bus.BatchError{}
+					failed[2] = errors.New("whose?")
 					return failed.OrNil()
 				}
 				return nil

@@ -30,15 +30,15 @@ func TestHandleBatch(t *testing.T) {
 	in := []*message.Message{keyed("no event", 1), view("1", "Viewed"), view("2", "Liked"), view("3", "Viewed"), view("4", "Viewed")}
 	timeout := errors.New("timeout")
 	for name, c := range map[string]struct {
-		fail func(*bus.BatchError)
+		fail func(bus.BatchError)
 		err  error
 		want map[int]error
 	}{
 		"all done":        {want: map[int]error{}},
-		"one named":       {fail: func(e *bus.BatchError) { e.Add(1, timeout) }, want: map[int]error{3: timeout}},
+		"one named":       {fail: func(e bus.BatchError) { e[1] = timeout }, want: map[int]error{3: timeout}},
 		"the whole":       {err: timeout, want: map[int]error{1: timeout, 3: timeout, 4: timeout}},
-		"one too many":    {fail: func(e *bus.BatchError) { e.Add(3, timeout) }, want: nil},
-		"nobody is named": {fail: func(e *bus.BatchError) { e.Add(1, nil) }, want: map[int]error{}},
+		"one too many":    {fail: func(e bus.BatchError) { e[3] = timeout }, want: nil},
+		"nobody is named": {fail: func(e bus.BatchError) { e[1] = nil }, want: map[int]error{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := bus.HandleBatch(func(_ context.Context, events []event.Event) error {
@@ -50,36 +50,37 @@ func TestHandleBatch(t *testing.T) {
 					t.Errorf("events %v, want 1 3 4", got)
 				}
 				if c.fail != nil {
-					var failed bus.BatchError
-					c.fail(&failed)
+					failed := bus.BatchError{}
+					c.fail(failed)
 					return failed.OrNil()
 				}
 				return c.err
 			}, "Viewed")
 			err := h(t.Context(), in)
-			var failed *bus.BatchError
+			var failed bus.BatchError
 			if !errors.As(err, &failed) {
 				t.Fatalf("got %v", err)
 			}
 			if c.want == nil {
-				if failed.Of(3) == nil {
+				if failed[3] == nil {
 					t.Errorf("an index beyond the batch was taken for another: %v", failed)
 				}
 				return
 			}
-			if first := failed.Of(0); fault.Of(first) != fault.Permanent {
+			if first := failed[0]; fault.Of(first) != fault.Permanent {
 				t.Errorf("what is no event: %v", first)
 			}
 			for i := 1; i < len(in); i++ {
-				if !errors.Is(failed.Of(i), c.want[i]) {
-					t.Errorf("message %d: %v, want %v", i, failed.Of(i), c.want[i])
+				if !errors.Is(failed[i], c.want[i]) {
+					t.Errorf("message %d: %v, want %v", i, failed[i], c.want[i])
 				}
 			}
 		})
 	}
+	var failed bus.BatchError
 	if err := bus.HandleBatch(func(context.Context, []event.Event) error { return timeout })(t.Context(), in[1:]); !errors.Is(err, timeout) {
 		t.Errorf("an error of the whole batch: %v", err)
-	} else if failed := new(bus.BatchError); errors.As(err, &failed) {
+	} else if errors.As(err, &failed) {
 		t.Errorf("an error of the whole batch came as %v", failed)
 	}
 }

@@ -18,10 +18,10 @@ func TestRandomHistoriesOfBatchesKeepOrderAndLoseNothing(t *testing.T) {
 	histories(t, 2, 60, 100, func(h *history) bus.AnyConsumer {
 		handle := func(ctx context.Context, messages []*message.Message) (err error) {
 			h.beginBatch(messages, h.number)
-			var failed bus.BatchError
+			failed := bus.BatchError{}
 			all := false
 			defer func() {
-				h.endBatch(messages, h.number, func(i int) bool { return all && failed.Of(i) == nil })
+				h.endBatch(messages, h.number, func(i int) bool { return all && failed[i] == nil })
 			}()
 			if err := h.work(ctx); err != nil {
 				return err
@@ -40,10 +40,10 @@ func TestRandomHistoriesOfBatchesKeepOrderAndLoseNothing(t *testing.T) {
 				for i, m := range messages {
 					switch key := event.Key(m); {
 					case stopped[key]:
-						failed.Add(i, bus.ErrHeldBack)
+						failed[i] = bus.ErrHeldBack
 					case h.roll(4) == 0:
 						stopped[key] = true
-						failed.Add(i, []error{errors.New("timeout"), errDown, fault.MarkPermanent(errors.New("invalid"))}[h.roll(3)])
+						failed[i] = []error{errors.New("timeout"), errDown, fault.MarkPermanent(errors.New("invalid"))}[h.roll(3)]
 					}
 				}
 			}

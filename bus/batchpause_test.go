@@ -34,7 +34,7 @@ func TestInfrastructurePausesABatchConsumer(t *testing.T) {
 		if n := lag(t, b, "t", "g"); n != 4 {
 			t.Errorf("%d of 4 messages are unacknowledged during the pause", n)
 		}
-		if s := r.Status()[0]; s.State != bus.Paused {
+		if s := r.Status()[0]; !s.Paused {
 			t.Errorf("status %+v, want paused", s)
 		}
 		settle(time.Minute)
@@ -99,10 +99,10 @@ func TestDeadLettersOfABatchThatCannotBePublishedPauseIt(t *testing.T) {
 		r := start(t, b, bus.RunnerConfig{}, batched(j, bus.BatchConsumer{
 			Retry: probing, Wait: 10 * time.Millisecond,
 			Handler: func(_ context.Context, messages []*message.Message) error {
-				var failed bus.BatchError
+				failed := bus.BatchError{}
 				for i, m := range messages {
 					if m.UUID != "a#2" {
-						failed.Add(i, fault.MarkPermanent(errors.New("invalid")))
+						failed[i] = fault.MarkPermanent(errors.New("invalid"))
 					}
 				}
 				return failed.OrNil()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/eventlog"
 	"github.com/millrace-go/millrace/fault"
@@ -51,7 +52,7 @@ func (b *batch) copies() (messages []*message.Message, release func()) {
 		messages[i].SetContext(ctx)
 		stops = append(stops, context.AfterFunc(d.from.Context(), func() {
 			if left.Add(-1) == 0 {
-				b.cancel(ErrRevoked)
+				b.cancel(driver.ErrRevoked)
 			}
 		}))
 	}
@@ -92,7 +93,7 @@ func (c *consumer) runBatch(ctx context.Context, b *batch, messages []*message.M
 	}
 	c.batches.Add(1)
 	err := c.timed(len(todo), func() error { return c.callBatch(ctx, todo) })
-	return translated(err, indexes, new(BatchError))
+	return translated(err, indexes, BatchError{})
 }
 
 func (c *consumer) callBatch(ctx context.Context, messages []*message.Message) error {
@@ -127,7 +128,7 @@ func (c *consumer) findObsolete(ctx context.Context, b *batch, messages []*messa
 
 // settled gives every delivery of the batch its verdict.
 func (c *consumer) settled(b *batch, messages []*message.Message, err error) {
-	var some *BatchError
+	var some BatchError
 	if errors.As(err, &some) && !some.within(len(b.deliveries)) {
 		err, some = fmt.Errorf("bus: the batch of %d has no such message: %w", len(b.deliveries), err), nil
 		err = fault.MarkTransient(err)
@@ -144,7 +145,7 @@ func (c *consumer) settled(b *batch, messages []*message.Message, err error) {
 		d.verdict, d.err, d.delay = done, nil, 0
 		one, of := err, given
 		if some != nil {
-			one, of = some.Of(i), 1
+			one, of = some[i], 1
 			var whole wholeError
 			if errors.As(one, &whole) {
 				of = whole.of

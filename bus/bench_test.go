@@ -18,11 +18,10 @@ import (
 func BenchmarkConsume(b *testing.B) {
 	for _, keys := range []int{1, 8, 1000} {
 		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
-			driver, err := membus.Open(membus.Config{Retention: b.N + 1})
+			mem, err := bus.Open(b.Context(), fmt.Sprintf("mem://?retention=%d", b.N+1), membus.Scheme())
 			if err != nil {
 				b.Fatal(err)
 			}
-			mem := bus.New("mem", driver)
 			defer mem.Close()
 			for n := range b.N {
 				if err := mem.Publisher().Publish("t", keyed(fmt.Sprint(n%keys), n)); err != nil {
@@ -34,11 +33,10 @@ func BenchmarkConsume(b *testing.B) {
 			})
 		})
 		b.Run(fmt.Sprintf("batches/keys=%d", keys), func(b *testing.B) {
-			driver, err := membus.Open(membus.Config{Retention: b.N + 1})
+			mem, err := bus.Open(b.Context(), fmt.Sprintf("mem://?retention=%d", b.N+1), membus.Scheme())
 			if err != nil {
 				b.Fatal(err)
 			}
-			mem := bus.New("mem", driver)
 			defer mem.Close()
 			for n := range b.N {
 				if err := mem.Publisher().Publish("t", keyed(fmt.Sprint(n%keys), n)); err != nil {

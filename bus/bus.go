@@ -26,7 +26,7 @@ type Bus struct {
 	open   map[*dispatcher]struct{} // closed before the driver
 }
 
-// New makes a Bus of a driver that is open already; most programs use an [Opener]. The Bus owns
+// New makes a Bus of a driver that is open already; most programs use [Open]. The Bus owns
 // the driver from then on. name is shown to operators.
 func New(name string, d Driver) *Bus {
 	b := &Bus{name: name, driver: d, open: map[*dispatcher]struct{}{}}
@@ -50,9 +50,21 @@ func (b *Bus) Driver() Driver { return b.driver }
 // otherwise: a consumer whose handler cannot publish pauses.
 func (b *Bus) Publisher() message.Publisher { return b.pub }
 
-// Subscriber returns a subscriber for a consumer group that hands out at most one unacknowledged
-// message per key, as [NewDispatcher] describes. Each Subscribe opens its own subscriber of the
-// transport. Close it, or close the Bus.
+// Subscriber returns a subscriber for a consumer group. It delivers keys in parallel, and the
+// messages of a key in order:
+//
+//   - It takes messages from the transport in order and queues them by event.Key. Messages
+//     without a key count as one key.
+//   - It hands out at most one unacknowledged message per key, and at most Concurrency in all.
+//   - Each message it hands out is a copy with a context of its own. The context ends with the
+//     acknowledgement, when the transport takes the message back, or at the end of the drain
+//     timeout, and not when a Router closes.
+//   - An ack of the copy acknowledges the original. After a nack, the same message is handed out
+//     again after a backoff. Its key waits until then.
+//   - When it stops, it hands unfinished messages back to the transport.
+//
+// Each Subscribe opens its own subscriber of the transport. Close it, or close the Bus. For a
+// subscriber of Watermill, package watermillbus makes the driver.
 //
 // Subscribe waits for a server that is absent: it retries with a backoff of at most 30 s and
 // logs each failure. The wait ends with its context, or with Close.
@@ -142,24 +154,28 @@ func (b *Bus) Lag(ctx context.Context) ([]Lag, error) {
 	return all, err
 }
 
-// HasTopic reports whether a topic exists, and makes nothing; the error is
-// errors.ErrUnsupported where the transport cannot tell.
-func (b *Bus) HasTopic(ctx context.Context, name string) (bool, error) {
-	f, ok := b.driver.(driver.TopicFinder)
-	if err := b.can("has topic", ok); err != nil {
-		return false, err
-	}
-	return f.HasTopic(ctx, name)
-}
-
-// Topics lists the topics that exist, by name; the error is errors.ErrUnsupported
-// where the transport cannot list them.
-func (b *Bus) Topics(ctx context.Context) ([]string, error) {
+// Topics lists those of the named topics that exist, or all topics when none is named, sorted. It
+// makes nothing. The error is errors.ErrUnsupported where the transport cannot tell.
+func (b *Bus) Topics(ctx context.Context, names ...string) ([]string, error) {
 	f, ok := b.driver.(driver.TopicFinder)
 	if err := b.can("topics", ok); err != nil {
 		return nil, err
 	}
-	return f.Topics(ctx)
+	if len(names) == 0 {
+		return f.Topics(ctx)
+	}
+	var all []string
+	for _, name := range names {
+		is, err := f.HasTopic(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if is {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return all, nil
 }
 
 // Browse shows a topic's newest retained messages without consuming them,

@@ -1,6 +1,8 @@
 package bus
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/eventlog"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/otelmsg"
@@ -21,9 +24,17 @@ type Consumer struct {
 	Topic   string
 	Group   string
 	Handler message.NoPublishHandlerFunc // see [Handle] and [ByType]
-	// Guarded replaces Handler where each event must have one effect. A guard of a group other
-	// than Group is refused.
-	Guarded Guarded
+	// Guarded replaces Handler where each event must have one effect: it is an event handler
+	// behind a guard. Handle and ByType of idempotency.Guard make one.
+	Guarded interface {
+		// Group is the consumer group whose effects the guard records. [Runner.Add] refuses a
+		// consumer of another group.
+		Group() string
+		// Handles reports whether events of the type have a handler; others are ignored.
+		Handles(eventType string) bool
+		// HandleEvent handles an event of a type that Handles reports.
+		HandleEvent(ctx context.Context, e event.Event) error
+	}
 
 	// Middleware wraps the handler, the first outermost. It runs for every attempt; retry,
 	// recovery and dead letters lie outside it.
@@ -39,12 +50,19 @@ type Consumer struct {
 	Timeout time.Duration
 	// Retry is [DefaultRetry] when zero.
 	Retry RetryPolicy
-	// DeadLetter is [DLT] when nil.
-	DeadLetter DeadLetterPolicy
+	// DeadLetter is the topic of dead letters, e.g. "dlq.payment"; Topic with ".DLT" when empty.
+	DeadLetter string
 	// Classifiers judge errors that carry no class, usually a database driver's.
 	Classifiers []fault.Classifier
-	// Current makes the consumer skip events that are out of date; see [Current].
-	Current Current
+	// Current returns the newest sequence of a key (event.Event.Key). The consumer acknowledges an
+	// event with a lower Sequence without handling it, counts it, and calls Hooks.OnObsolete.
+	// Current is not called for an event without a Sequence. A message that is not an event goes to
+	// the handler.
+	//
+	// Current is called before the middleware, for every attempt, and may be called from many
+	// goroutines. If it returns an error, the message fails, and the error is classified like one
+	// of the handler.
+	Current func(ctx context.Context, key string) (uint64, error)
 	Hooks   Hooks
 }
 
@@ -80,10 +98,7 @@ func (c Consumer) plan() (plan, error) {
 
 // newConsumer makes the part that both kinds of consumers share.
 func newConsumer(c Consumer) *consumer {
-	if c.DeadLetter == nil {
-		c.DeadLetter = DLT()
-	}
-	return &consumer{Consumer: c, overdue: map[*overdue]struct{}{}, retry: c.Retry.withDefaults(), deadLetterTopic: c.DeadLetter(c.Topic, c.Group)}
+	return &consumer{Consumer: c, overdue: map[*overdue]struct{}{}, retry: c.Retry.withDefaults(), deadLetterTopic: cmp.Or(c.DeadLetter, c.Topic+".DLT")}
 }
 
 // validate checks all fields except the handler.
@@ -94,13 +109,8 @@ func (c Consumer) validate() error {
 	case c.Group == "":
 		return fmt.Errorf("bus: consumer of %s: Group is empty; name the consumer group", c.Topic)
 	}
-	if c.DeadLetter != nil {
-		switch c.DeadLetter(c.Topic, c.Group) {
-		case "":
-			return fmt.Errorf("bus: consumer %s of %s: DeadLetter names no topic; return one, or leave it nil for %s.DLT", c.Group, c.Topic, c.Topic)
-		case c.Topic:
-			return fmt.Errorf("bus: consumer %s of %s: DeadLetter names the consumer's own topic; its dead letters would come back for ever", c.Group, c.Topic)
-		}
+	if c.DeadLetter == c.Topic {
+		return fmt.Errorf("bus: consumer %s of %s: DeadLetter names the consumer's own topic; its dead letters would come back for ever", c.Group, c.Topic)
 	}
 	if c.Timeout < 0 {
 		return fmt.Errorf("bus: consumer %s of %s: Timeout is %s; give a positive duration, or 0 for no bound", c.Group, c.Topic, c.Timeout)
@@ -118,7 +128,7 @@ func (c Consumer) validate() error {
 type consumer struct {
 	Consumer
 	chain           message.HandlerFunc // Handler with its middleware
-	handleBatch     BatchHandler
+	handleBatch     func(ctx context.Context, messages []*message.Message) error
 	batch           batching
 	gate            *gate // set in the low half of a Pair
 	retry           RetryPolicy
@@ -153,13 +163,13 @@ func (c *consumer) observer(lost chan<- error) observer {
 		isPaused: &c.paused,
 		inFlight: &c.inFlight,
 		lost: func(err error) {
-			lost <- fmt.Errorf("bus: run: consumer %s of %s: %w: %w", c.Group, c.Topic, ErrSubscriptionLost, err)
+			lost <- fmt.Errorf("bus: run: consumer %s of %s: %w: %w", c.Group, c.Topic, errSubscriptionLost, err)
 		},
 		paused: func(err error, delay time.Duration) {
 			c.pauses.Add(1)
 			c.log.Warn("consumer paused, a dependency is down", "probe_in", delay, "error", err)
 			if f := c.Hooks.OnPause; f != nil {
-				f(Pause{Topic: c.Topic, Group: c.Group, Err: err, Delay: delay})
+				f(Report{Topic: c.Topic, Group: c.Group, Err: err, Delay: delay})
 			}
 		},
 		again: func(d *delivery, delay time.Duration) {
@@ -170,16 +180,16 @@ func (c *consumer) observer(lost chan<- error) observer {
 			}
 			c.log.Warn(text, eventlog.Message(d.source), "next_in", delay, "error", d.err)
 			if f := c.Hooks.OnRetry; f != nil {
-				f(Retry{
+				f(Report{
 					Topic: c.Topic, Group: c.Group, Message: d.source.Copy(),
-					Err: d.err, Class: fault.Infrastructure, Attempt: d.attempts, Delay: delay,
+					Err: d.err, Class: fault.Infrastructure, Attempts: d.attempts, Delay: delay,
 				})
 			}
 		},
 		resumed: func(after time.Duration) {
 			c.log.Info("consumer resumed", "paused_for", after)
 			if f := c.Hooks.OnResume; f != nil {
-				f(Resume{Topic: c.Topic, Group: c.Group, After: after})
+				f(Report{Topic: c.Topic, Group: c.Group, Took: after})
 			}
 		},
 	}

@@ -29,32 +29,6 @@ type reasoner interface {
 	FailureReason() string
 }
 
-// DeadLetterPolicy names the dead letter topic of a topic and group.
-type DeadLetterPolicy func(topic, group string) string
-
-// DLT names "{topic}.DLT". It is the default.
-func DLT() DeadLetterPolicy {
-	return func(topic, _ string) string { return topic + ".DLT" }
-}
-
-// DLQ names "dlq.{domain}" for every topic.
-func DLQ(domain string) DeadLetterPolicy {
-	return func(string, string) string { return "dlq." + domain }
-}
-
-// QueueDLQ names "{name}_dlq" for a group (or else a topic) "{name}_queue", and
-// "{group}_dlq" for any other group.
-func QueueDLQ() DeadLetterPolicy {
-	return func(topic, group string) string {
-		for _, s := range []string{group, topic} {
-			if name, ok := strings.CutSuffix(s, "_queue"); ok {
-				return name + "_dlq"
-			}
-		}
-		return group + "_dlq"
-	}
-}
-
 const (
 	maxErrorText   = 4 << 10
 	maxStackText   = 16 << 10
@@ -89,9 +63,9 @@ func (c *consumer) publishLetter(letter *message.Message) error {
 
 // deadLetter makes the dead letter of d. It has the source's payload, metadata and UUID, so that
 // an idempotent consumer recognizes the message.
-func (c *consumer) deadLetter(d *delivery, err error, class fault.Class) (*message.Message, DeadLetter) {
-	info := DeadLetter{
-		Topic: c.Topic, Group: c.Group, To: c.deadLetterTopic,
+func (c *consumer) deadLetter(d *delivery, err error, class fault.Class) (*message.Message, Report) {
+	info := Report{
+		Topic: c.Topic, Group: c.Group, DeadLetterTopic: c.deadLetterTopic,
 		Err: err, Class: class, Reason: reasonOf(err, class), Attempts: d.attempts,
 	}
 	m := d.copied()

@@ -17,23 +17,6 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-func TestDeadLetterPolicies(t *testing.T) {
-	for _, c := range []struct {
-		policy             bus.DeadLetterPolicy
-		topic, group, want string
-	}{
-		{bus.DLT(), "like-events", "g", "like-events.DLT"},
-		{bus.DLQ("payment"), "payment.events", "g", "dlq.payment"},
-		{bus.QueueDLQ(), "domain_events", "notification_queue", "notification_dlq"},
-		{bus.QueueDLQ(), "aggregate_queue", "worker", "aggregate_dlq"},
-		{bus.QueueDLQ(), "domain_events", "worker", "worker_dlq"},
-	} {
-		if got := c.policy(c.topic, c.group); got != c.want {
-			t.Errorf("%s of %s: %s, want %s", c.group, c.topic, got, c.want)
-		}
-	}
-}
-
 type reasoned struct{}
 
 func (reasoned) Error() string         { return "GET /artists/7: 404" }
@@ -169,7 +152,7 @@ func TestADeadLetterIsMadeToFit(t *testing.T) {
 		}
 		publish(t, mem, "t", keyed("good", 4))
 		time.Sleep(time.Second)
-		if s := r.Status()[0]; s.Handled != 5 || s.DeadLettered != 3 || s.State != bus.Running {
+		if s := r.Status()[0]; s.Handled != 5 || s.DeadLettered != 3 || !s.Running || s.Paused || s.Held {
 			t.Errorf("%+v; want 5 handled, 3 dead letters, and a consumer that runs", s)
 		}
 		r.stop(t)

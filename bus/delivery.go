@@ -70,7 +70,7 @@ type delivery struct {
 	firstFailure time.Time
 	lastFailure  time.Time
 	letter       *message.Message // the dead letter that is still to be published
-	letterInfo   DeadLetter
+	letterInfo   Report
 	obsolete     bool       // in a batch: it was skipped
 	ignored      string     // the type of an event that has no handler
 	span         trace.Span // of the attempt under way; nil when no span is made

@@ -14,10 +14,9 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus/driver"
-	"github.com/millrace-go/millrace/internal/wmsource"
 )
 
-// SubscriberConfig configures a subscriber; see [NewDispatcher]. The zero value works.
+// SubscriberConfig configures a [Bus.Subscriber]. The zero value works.
 type SubscriberConfig struct {
 	// Concurrency is how many keys are handled in parallel; 8 by default. It
 	// bounds the messages that are out, and the goroutines.
@@ -58,11 +57,10 @@ func (c SubscriberConfig) validate() error {
 	return c.Redelivery.validate("Redelivery")
 }
 
-// dispatcher is the subscriber of [Bus.Subscriber] and [NewDispatcher].
+// dispatcher is the subscriber of [Bus.Subscriber].
 type dispatcher struct {
-	group   string // "" over a subscriber that is not ours
+	group   string
 	open    func(ctx context.Context, topic string) (driver.Source, error)
-	shared  message.Subscriber // set when every subscription uses the same subscriber
 	cfg     SubscriberConfig
 	observe observer
 	batch   batching
@@ -84,38 +82,6 @@ type dispatcher struct {
 	opening sync.WaitGroup // calls of Subscribe
 	subs    map[*subscription]struct{}
 	err     error
-}
-
-// NewDispatcher makes a subscriber in front of any Watermill subscriber, and owns that subscriber
-// from then on. It delivers keys in parallel, and the messages of a key in order:
-//
-//   - It takes messages from the transport in order and queues them by event.Key. Messages
-//     without a key count as one key.
-//   - It hands out at most one unacknowledged message per key, and at most Concurrency in all.
-//   - Each message it hands out is a copy with a context of its own. The context ends with the
-//     acknowledgement, when the transport takes the message back, or at the end of the drain
-//     timeout, and not when a Router closes.
-//   - An ack of the copy acknowledges the original. After a nack, the same message is handed out
-//     again after a backoff. Its key waits until then.
-//   - When it stops, it hands unfinished messages back to the transport.
-//
-// Most subscribers of Watermill hand out one unacknowledged message per partition. Over such a
-// subscriber all of this holds, and the partitions are the parallelism.
-func NewDispatcher(source message.Subscriber, cfg SubscriberConfig) (message.Subscriber, error) {
-	if source == nil {
-		return nil, errors.New("bus: NewDispatcher: source is nil; give the subscriber to stand before")
-	}
-	if err := cfg.validate(); err != nil {
-		return nil, fmt.Errorf("bus: NewDispatcher: %w", err)
-	}
-	d := newDispatcher(func(ctx context.Context, topic string) (driver.Source, error) {
-		return wmsource.Share(ctx, source, topic)
-	}, cfg.withDefaults(), observer{})
-	d.shared = source
-	if init, ok := source.(message.SubscribeInitializer); ok {
-		d.initialize = func(_ context.Context, topic string) error { return init.SubscribeInitialize(topic) }
-	}
-	return d, nil
 }
 
 func newDispatcher(open func(context.Context, string) (driver.Source, error), cfg SubscriberConfig, obs observer) *dispatcher {
@@ -234,9 +200,6 @@ func (d *dispatcher) Close() error {
 	for _, s := range subs {
 		<-s.done
 		errs = append(errs, s.err)
-	}
-	if d.shared != nil {
-		errs = append(errs, d.shared.Close())
 	}
 	if !d.runs() {
 		d.workers.Wait() // no worker waits for an answer any more

@@ -17,10 +17,7 @@ type ctxKey struct{}
 func TestTheContextEndsWithTheAnswerAndNotWithTheSubscription(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFeed()
-		d, err := bus.NewDispatcher(f, bus.SubscriberConfig{DrainTimeout: 10 * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := subscriber(t, f, bus.SubscriberConfig{DrainTimeout: 10 * time.Second})
 		ctx, cancel := context.WithCancel(context.WithValue(context.Background(), ctxKey{}, "value"))
 		ch, err := d.Subscribe(ctx, "t")
 		if err != nil {

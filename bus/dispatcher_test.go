@@ -13,20 +13,28 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 )
 
 func dispatch(t *testing.T, source message.Subscriber, cfg bus.SubscriberConfig) (message.Subscriber, <-chan *message.Message) {
 	t.Helper()
-	d, err := bus.NewDispatcher(source, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := subscriber(t, source, cfg)
 	ch, err := d.Subscribe(context.Background(), "t")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d, ch
+}
+
+// subscriber returns the engine's subscriber of a transport whose messages come from source.
+func subscriber(t *testing.T, source message.Subscriber, cfg bus.SubscriberConfig) message.Subscriber {
+	t.Helper()
+	d, err := bus.New("feed", feedDriver{memBus(t).Driver(), source}).Subscriber("g", cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
 
 func closeOK(t *testing.T, d message.Subscriber) {
@@ -156,7 +164,7 @@ func TestRevokedMessages(t *testing.T) {
 		synctest.Wait()
 		revoke()
 		synctest.Wait()
-		if err := context.Cause(out[0].Context()); !errors.Is(err, bus.ErrRevoked) {
+		if err := context.Cause(out[0].Context()); !errors.Is(err, driver.ErrRevoked) {
 			t.Errorf("the handler of a revoked message sees %v", err)
 		}
 		f.put(keyed("a", 1), keyed("b", 1)) // the transport redelivers
@@ -248,14 +256,8 @@ func TestSubscriberConfigErrorsNameTheField(t *testing.T) {
 		if _, err := b.Subscriber("g", cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Subscriber(%+v): %v, want %q", cfg, err, want)
 		}
-		if _, err := bus.NewDispatcher(newFeed(), cfg); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("NewDispatcher(%+v): %v, want %q", cfg, err, want)
-		}
 	}
 	if _, err := b.Subscriber("", bus.SubscriberConfig{}); err == nil || !strings.Contains(err.Error(), "group is empty") {
 		t.Errorf("no group: %v", err)
-	}
-	if _, err := bus.NewDispatcher(nil, bus.SubscriberConfig{}); err == nil {
-		t.Error("no source: no error")
 	}
 }

@@ -2,14 +2,13 @@
 // order of each key, retry by error class, publish dead letters, and pause while a dependency is
 // down. Shutdown loses no message and redelivers as few as possible.
 //
-//	opener := bus.NewOpener(membus.Scheme(), sqlitebus.Scheme(sqlitebus.Config{}))
-//	b, err := opener.Open(ctx, "sqlite:///var/lib/app/app.db")
+//	b, err := bus.Open(ctx, "sqlite:///var/lib/app/app.db", membus.Scheme(), sqlitebus.Scheme(sqlitebus.Config{}))
 //
 //	runner, err := bus.NewRunner(b, bus.RunnerConfig{})
 //	err = runner.Add(bus.Consumer{
 //		Topic: "payment.events", Group: "event-payment-consumer",
 //		Handler:    bus.ByType(map[string]bus.EventHandler{"PaymentSuccess": sell}),
-//		DeadLetter: bus.DLQ("payment"),
+//		DeadLetter: "dlq.payment",
 //	})
 //	err = runner.Run(ctx) // until ctx is cancelled, and everything is committed
 //
@@ -169,7 +168,7 @@
 // [LagMonitor], which queries the transport in the background and answers metrics and requests
 // from memory. Package metrics exports it, [Bus.Stats] and [Runner.Status] as metrics.
 //
-// A consumer with [Current] skips events whose Sequence is out of date. [ByType] and the types
+// A consumer with Current skips events whose Sequence is out of date. [ByType] and the types
 // of [HandleBatch] acknowledge events of other types: either the group does not need them, or a
 // type is misspelt in the handler. Hence they are counted as Ignored, not as Handled, and each
 // type is logged once.
@@ -223,7 +222,7 @@
 //     topic pauses the consumers.
 //   - After a bare error from a batch handler, its messages are handed over one by one. A
 //     handler that names the failed messages keeps its batches.
-//   - A transport that ends a subscription by itself ends Run with [ErrSubscriptionLost], after
+//   - A transport that ends a subscription by itself ends Run with an error, after
 //     all other consumers were shut down in order.
 //   - Run waits while the transport's server is absent. It fails when topics cannot be declared
 //     for another reason, such as a topic with another number of partitions.

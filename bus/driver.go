@@ -88,8 +88,8 @@ type Driver interface {
 // Scheme opens a Driver from a URL. It rejects unknown query parameters by name;
 // [driver.NewParams] does that.
 type Scheme interface {
-	// Name is the URL's scheme, e.g. "sqlite".
-	Name() string
+	// Names are the schemes of its URLs, e.g. "sqlite", or "redis" and "rediss".
+	Names() []string
 	// Open does not dial: a wrong URL is an error, an absent server is not. Setup on the server
 	// is done at the first use; its errors are classified as infrastructure while the server is
 	// absent.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -12,24 +13,25 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/membus"
+	"github.com/millrace-go/millrace/bus/watermillbus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
 
-func ExampleNewOpener() {
-	opener := bus.NewOpener(membus.Scheme())
-	b, err := opener.Open(context.Background(), "mem://")
+func ExampleOpen() {
+	scheme := membus.Scheme()
+	b, err := bus.Open(context.Background(), "mem://", scheme)
 	if err != nil {
 		panic(err)
 	}
 	defer b.Close()
 	fmt.Println(b.Name(), "durable:", b.Capabilities().Durable)
 
-	_, err = opener.Open(context.Background(), "kafka://localhost")
+	_, err = bus.Open(context.Background(), "kafka://localhost", scheme)
 	fmt.Println(err)
-	_, err = opener.Open(context.Background(), "mem://?retenton=5")
+	_, err = bus.Open(context.Background(), "mem://?retenton=5", scheme)
 	fmt.Println(err)
 	// Output:
 	// mem durable: false
@@ -39,7 +41,7 @@ func ExampleNewOpener() {
 
 // A transport of your own, or one opened by hand, becomes a Bus with New.
 func ExampleNew() {
-	driver, err := membus.Open(membus.Config{Retention: 1000})
+	driver, err := membus.Scheme().Open(context.Background(), &url.URL{Scheme: "mem"})
 	if err != nil {
 		panic(err)
 	}
@@ -50,7 +52,7 @@ func ExampleNew() {
 }
 
 func ExampleNewRunner() {
-	b, err := bus.NewOpener(membus.Scheme()).Open(context.Background(), "mem://")
+	b, err := bus.Open(context.Background(), "mem://", membus.Scheme())
 	if err != nil {
 		panic(err)
 	}
@@ -62,7 +64,7 @@ func ExampleNewRunner() {
 		panic(err)
 	}
 	err = runner.Add(bus.Consumer{
-		Topic: "payment.events", Group: "mailer", DeadLetter: bus.DLQ("payment"),
+		Topic: "payment.events", Group: "mailer", DeadLetter: "dlq.payment",
 		Handler: bus.ByType(map[string]bus.EventHandler{
 			"PaymentSuccess": func(_ context.Context, e event.Event) error {
 				fmt.Println("thank", e.AggregateID)
@@ -72,8 +74,8 @@ func ExampleNewRunner() {
 				return fault.MarkPermanent(errors.New("no such payment"))
 			},
 		}),
-		Hooks: bus.Hooks{OnDeadLetter: func(d bus.DeadLetter) {
-			fmt.Println("to", d.To, "after", d.Attempts, "attempt:", d.Err)
+		Hooks: bus.Hooks{OnDeadLetter: func(d bus.Report) {
+			fmt.Println("to", d.DeadLetterTopic, "after", d.Attempts, "attempt:", d.Err)
 			stop()
 		}},
 	})
@@ -97,15 +99,15 @@ func ExampleNewRunner() {
 	}
 	fmt.Println(runner.Run(ctx))
 	s := runner.Status()[0]
-	fmt.Println(s.State, s.Handled, "handled,", s.Ignored, "ignored,", s.DeadLettered, "dead")
+	fmt.Println("running:", s.Running, s.Handled, "handled,", s.Ignored, "ignored,", s.DeadLettered, "dead")
 	// Output:
 	// thank u-7
 	// to dlq.payment after 1 attempt: no such payment
 	// <nil>
-	// stopped 1 handled, 1 ignored, 1 dead
+	// running: false 1 handled, 1 ignored, 1 dead
 }
 
-// chat is a foreign subscriber: it hands all messages over at once, in order.
+// chat is a subscriber of Watermill: it hands all messages over at once, in order.
 type chat []string
 
 func (c chat) Subscribe(ctx context.Context, _ string) (<-chan *message.Message, error) {
@@ -121,13 +123,23 @@ func (c chat) Subscribe(ctx context.Context, _ string) (<-chan *message.Message,
 
 func (chat) Close() error { return nil }
 
-func ExampleNewDispatcher() {
-	// Any Watermill subscriber works.
-	d, err := bus.NewDispatcher(chat{"a: hello", "a: anyone?", "b: hi"}, bus.SubscriberConfig{Concurrency: 4})
+func ExampleBus_Subscriber() {
+	// Any subscriber of Watermill works.
+	driver, err := watermillbus.New(watermillbus.Config{
+		Publisher: func(context.Context) (message.Publisher, error) { return nil, errors.New("chat only reads") },
+		Subscriber: func(context.Context, string) (message.Subscriber, error) {
+			return chat{"a: hello", "a: anyone?", "b: hi"}, nil
+		},
+	})
 	if err != nil {
 		panic(err)
 	}
-	defer d.Close()
+	b := bus.New("chat", driver)
+	defer b.Close()
+	d, err := b.Subscriber("screen", bus.SubscriberConfig{Concurrency: 4})
+	if err != nil {
+		panic(err)
+	}
 	messages, err := d.Subscribe(context.Background(), "chat")
 	if err != nil {
 		panic(err)
@@ -147,15 +159,8 @@ func ExampleFixedRetry() {
 	// Output: 1 1s
 }
 
-func ExampleDefaultRetry() {
-	p := bus.DefaultRetry()
-	p.Backoff.Jitter = 0
-	fmt.Println(p.MaxRetries, p.Backoff.Delay(1), p.Backoff.Delay(2), p.Backoff.Delay(3), p.Backoff.Delay(9))
-	// Output: 3 1s 2s 4s 10s
-}
-
 func ExampleBatchConsumer() {
-	b, err := bus.NewOpener(membus.Scheme()).Open(context.Background(), "mem://")
+	b, err := bus.Open(context.Background(), "mem://", membus.Scheme())
 	if err != nil {
 		panic(err)
 	}
@@ -190,8 +195,8 @@ func ExampleBatchConsumer() {
 				stop()
 				return nil
 			}
-			var failed bus.BatchError // the others are done
-			failed.Add(1, errors.New("lock timeout"))
+			failed := bus.BatchError{} // the others are done
+			failed[1] = errors.New("lock timeout")
 			return failed.OrNil()
 		}, "Viewed"),
 	})
@@ -207,8 +212,15 @@ func ExampleBatchConsumer() {
 }
 
 // Low is held while high is more than a thousand messages behind.
+func ExampleDefaultRetry() {
+	p := bus.DefaultRetry()
+	p.Backoff.Jitter = 0
+	fmt.Println(p.MaxRetries, p.Backoff.Delay(1), p.Backoff.Delay(2), p.Backoff.Delay(3), p.Backoff.Delay(9))
+	// Output: 3 1s 2s 4s 10s
+}
+
 func ExamplePair() {
-	b, err := bus.NewOpener(membus.Scheme()).Open(context.Background(), "mem://")
+	b, err := bus.Open(context.Background(), "mem://", membus.Scheme())
 	if err != nil {
 		panic(err)
 	}
@@ -227,16 +239,16 @@ func ExamplePair() {
 		panic(err)
 	}
 	for _, s := range runner.Status() {
-		fmt.Println(s.Group, s.State)
+		fmt.Println(s.Group, "running:", s.Running, "held:", s.Held)
 	}
 	// Output:
-	// high-worker stopped
-	// low-worker stopped
+	// high-worker running: false held: false
+	// low-worker running: false held: false
 }
 
 func ExampleNewLagMonitor() {
 	ctx := context.Background()
-	b, err := bus.NewOpener(membus.Scheme()).Open(ctx, "mem://")
+	b, err := bus.Open(ctx, "mem://", membus.Scheme())
 	if err != nil {
 		panic(err)
 	}
@@ -246,8 +258,8 @@ func ExampleNewLagMonitor() {
 		panic(err)
 	}
 	show := func() {
-		lag := monitor.Of("orders", "billing")
-		fmt.Println("known:", lag.Known, "stale:", lag.Stale, "behind:", lag.Messages)
+		lag, known := monitor.Of("orders", "billing")
+		fmt.Println("known:", known, "behind:", lag.Messages)
 	}
 	show()
 	running, stop := context.WithCancel(ctx)
@@ -257,7 +269,7 @@ func ExampleNewLagMonitor() {
 	if err := <-done; err != nil {
 		panic(err)
 	}
-	// Output: known: false stale: true behind: 0
+	// Output: known: false behind: 0
 }
 
 // The error lists the messages that were not published, for a caller that continues with them.

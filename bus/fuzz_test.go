@@ -14,7 +14,7 @@ import (
 // spelled is a scheme that knows a parameter of each kind and connects to nothing.
 type spelled struct{}
 
-func (spelled) Name() string { return "sql" }
+func (spelled) Names() []string { return []string{"sql"} }
 
 func (spelled) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	p := driver.NewParams(u)
@@ -41,7 +41,7 @@ func FuzzOpen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, scheme, password, rest string) {
 		const mark = "s3cr3t-9q"
 		raw := scheme + "://u:" + mark + password + "@" + rest
-		b, err := bus.NewOpener(spelled{}).Open(t.Context(), raw)
+		b, err := bus.Open(t.Context(), raw, spelled{})
 		if b != nil || err == nil {
 			t.Fatalf("%q was opened", raw)
 		}

@@ -1,31 +1,6 @@
 package bus
 
-import (
-	"context"
-	"fmt"
-
-	"github.com/millrace-go/millrace/event"
-)
-
-// Guarded is an event handler behind a guard that gives each event one effect in one group.
-// Handle and ByType of idempotency.Guard make one.
-type Guarded interface {
-	// Group is the consumer group whose effects the guard records. [Runner.Add] refuses a
-	// consumer of another group.
-	Group() string
-	// Handles reports whether events of the type have a handler; others are ignored.
-	Handles(eventType string) bool
-	// HandleEvent handles an event of a type that Handles reports.
-	HandleEvent(ctx context.Context, e event.Event) error
-}
-
-// GuardedBatch is Guarded for a [BatchConsumer]. HandleBatch of idempotency.Guard makes one.
-type GuardedBatch interface {
-	Group() string
-	Handles(eventType string) bool
-	// HandleEvents handles events of types that Handles reports; see [BatchEventHandler].
-	HandleEvents(ctx context.Context, events []event.Event) error
-}
+import "fmt"
 
 // sameGroup refuses the guard of another group: the consumer would acknowledge the events that
 // the other group has handled, without an effect of its own.

@@ -116,7 +116,7 @@ func TestAHiddenGuardOfAnotherGroupPauses(t *testing.T) {
 		mail := guardOf(t, store, "mail")
 		var mu sync.Mutex
 		var paused []error
-		hooks := bus.Hooks{OnPause: func(p bus.Pause) {
+		hooks := bus.Hooks{OnPause: func(p bus.Report) {
 			mu.Lock()
 			defer mu.Unlock()
 			paused = append(paused, p.Err)
@@ -173,9 +173,9 @@ func TestGuardedConsumersGetTheTransaction(t *testing.T) {
 		return err
 	}
 	b := memBus(t)
-	handled := make(chan bus.Handling, 10)
+	handled := make(chan bus.Report, 10)
 	failing := true
-	r := start(t, b, bus.RunnerConfig{Hooks: bus.Hooks{OnHandled: func(h bus.Handling) { handled <- h }}},
+	r := start(t, b, bus.RunnerConfig{Hooks: bus.Hooks{OnHandled: func(h bus.Report) { handled <- h }}},
 		bus.Consumer{Topic: "one", Group: "sales", Retry: bus.FixedRetry(time.Millisecond, 3), Guarded: guard.ByType(map[string]idempotency.EventHandler[*sql.Tx]{
 			"OrderPlaced": func(ctx context.Context, tx *sql.Tx, e event.Event) error {
 				if err := sell(ctx, tx, e); err != nil || !failing {

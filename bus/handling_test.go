@@ -119,10 +119,10 @@ func TestMiddleware(t *testing.T) {
 		}
 		r := start(t, b, bus.RunnerConfig{},
 			bus.Consumer{Topic: "t", Group: "order", Handler: noop, Middleware: []message.HandlerMiddleware{named("outer"), named("inner")}},
-			bus.Consumer{Topic: "t", Group: "produces", Handler: noop, DeadLetter: bus.DLQ("produces"), Middleware: []message.HandlerMiddleware{produces}},
+			bus.Consumer{Topic: "t", Group: "produces", Handler: noop, DeadLetter: "dlq.produces", Middleware: []message.HandlerMiddleware{produces}},
 			// A middleware's own timeout is a failure of the handler; the message's context goes
 			// on.
-			bus.Consumer{Topic: "t", Group: "timeout", DeadLetter: bus.DLQ("timeout"), Retry: bus.FixedRetry(time.Second, 1), Middleware: []message.HandlerMiddleware{timesOut},
+			bus.Consumer{Topic: "t", Group: "timeout", DeadLetter: "dlq.timeout", Retry: bus.FixedRetry(time.Second, 1), Middleware: []message.HandlerMiddleware{timesOut},
 				Handler: func(m *message.Message) error { <-m.Context().Done(); return m.Context().Err() }})
 		publish(t, b, "t", keyed("k", 1))
 		time.Sleep(time.Minute)

@@ -112,7 +112,7 @@ func (h *history) number(m *message.Message) (n int) {
 
 // hooks reports dead letters to the ledger.
 func (h *history) hooks() bus.Hooks {
-	return bus.Hooks{OnDeadLetter: func(d bus.DeadLetter) { h.bury(event.Key(d.Message), h.number(d.Message)) }}
+	return bus.Hooks{OnDeadLetter: func(d bus.Report) { h.bury(event.Key(d.Message), h.number(d.Message)) }}
 }
 
 // work waits a random time, unless the context ends before.

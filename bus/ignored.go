@@ -27,7 +27,7 @@ func (c *consumer) ignore(ctx context.Context, d *delivery) {
 			"type", d.ignored, eventlog.Message(d.source))
 	}
 	if f := c.Hooks.OnIgnored; f != nil {
-		f(Ignored{Topic: c.Topic, Group: c.Group, Message: d.shown(ctx), Type: d.ignored})
+		f(Report{Topic: c.Topic, Group: c.Group, Message: d.shown(ctx), Type: d.ignored})
 	}
 }
 

@@ -33,7 +33,7 @@ func TestTypesWithoutAHandlerAreIgnored(t *testing.T) {
 				var lines bytes.Buffer
 				var mu sync.Mutex
 				told := map[string]int{}
-				hooks := bus.Hooks{OnIgnored: func(i bus.Ignored) {
+				hooks := bus.Hooks{OnIgnored: func(i bus.Report) {
 					mu.Lock()
 					defer mu.Unlock()
 					told[i.Topic+" "+i.Group+" "+i.Type]++

@@ -48,18 +48,10 @@ type LagSnapshot struct {
 	Err error
 }
 
-// LagReading is the last answer about one group.
-type LagReading struct {
-	Lag
-	Age   time.Duration
-	Known bool // the transport knows the group
-	Stale bool // the answer is older than MaxAge, or there was none
-}
-
 // NewLagMonitor makes a monitor; Run refreshes it.
 func NewLagMonitor(b *Bus, cfg LagMonitorConfig) (*LagMonitor, error) {
 	if b == nil {
-		return nil, errors.New("bus: NewLagMonitor: bus is nil; open one with an Opener")
+		return nil, errors.New("bus: NewLagMonitor: bus is nil; open one with bus.Open")
 	}
 	for field, d := range map[string]time.Duration{"Every": cfg.Every, "Timeout": cfg.Timeout, "MaxAge": cfg.MaxAge} {
 		if d < 0 {
@@ -126,17 +118,15 @@ func (m *LagMonitor) Snapshot() LagSnapshot {
 	return s
 }
 
-// Of returns the last answer about a group. It never waits for the transport.
-func (m *LagMonitor) Of(topic, group string) LagReading {
+// Of returns the lag of a group from the last answer, and whether it can be relied on: the
+// transport knows the group, and the answer is not older than MaxAge. It never waits for the
+// transport.
+func (m *LagMonitor) Of(topic, group string) (lag Lag, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	l, known := m.of[[2]string{topic, group}]
-	r := LagReading{Lag: l, Known: known}
-	if !known {
-		r.Topic, r.Group = topic, group
-	}
-	r.Age, r.Stale = m.age()
-	return r
+	lag, ok = m.of[[2]string{topic, group}]
+	_, stale := m.age()
+	return lag, ok && !stale
 }
 
 // age returns the age of the last answer, and whether it is stale. The caller holds m.mu.

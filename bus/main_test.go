@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // memBus opens an in-memory bus that is closed with the test.
 func memBus(t *testing.T) *bus.Bus {
 	t.Helper()
-	b, err := bus.NewOpener(membus.Scheme()).Open(t.Context(), "mem://")
+	b, err := bus.Open(t.Context(), "mem://", membus.Scheme())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,23 +1,12 @@
 package bus
 
 import (
-	"context"
 	"errors"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/event"
 )
-
-// Current returns the newest sequence of a key (event.Event.Key). A consumer with a Current
-// acknowledges an event with a lower Sequence without handling it, counts it, and calls
-// Hooks.OnObsolete. Current is not called for an event without a Sequence. A message that is not
-// an event goes to the handler.
-//
-// Current is called before the middleware, for every attempt, and may be called from many
-// goroutines. If it returns an error, the message fails, and the error is classified like one of
-// the handler.
-type Current func(ctx context.Context, key string) (uint64, error)
 
 // errObsolete ends an attempt that was skipped.
 var errObsolete = errors.New("bus: obsolete")
@@ -45,6 +34,6 @@ func (c *consumer) skips(msg *message.Message) error {
 func (c *consumer) skipped(msg *message.Message, sequence, current uint64) {
 	c.obsolete.Add(1)
 	if f := c.Hooks.OnObsolete; f != nil {
-		f(Obsolete{Topic: c.Topic, Group: c.Group, Message: msg.CopyWithContext(), Sequence: sequence, Current: current})
+		f(Report{Topic: c.Topic, Group: c.Group, Message: msg.CopyWithContext(), Sequence: sequence, Newest: current})
 	}
 }

@@ -33,7 +33,7 @@ func versioned(t *testing.T, key string, sequence uint64) *message.Message {
 }
 
 // currents returns 5 for key a, fails once for key b, and knows no other key.
-func currents() bus.Current {
+func currents() func(context.Context, string) (uint64, error) {
 	var asked atomic.Bool
 	return func(_ context.Context, key string) (uint64, error) {
 		switch key {
@@ -53,8 +53,8 @@ func currents() bus.Current {
 
 func TestObsoleteEventsAreAcknowledgedWithoutWork(t *testing.T) {
 	handled := map[string]int{}
-	for name, consumer := range map[string]func(hooks bus.Hooks, current bus.Current) bus.AnyConsumer{
-		"one by one": func(hooks bus.Hooks, current bus.Current) bus.AnyConsumer {
+	for name, consumer := range map[string]func(hooks bus.Hooks, current func(context.Context, string) (uint64, error)) bus.AnyConsumer{
+		"one by one": func(hooks bus.Hooks, current func(context.Context, string) (uint64, error)) bus.AnyConsumer {
 			return bus.Consumer{Topic: "t", Group: "g", Concurrency: 1, Current: current, Hooks: hooks, Retry: probing,
 				Middleware: []message.HandlerMiddleware{func(next message.HandlerFunc) message.HandlerFunc {
 					return func(m *message.Message) ([]*message.Message, error) {
@@ -64,7 +64,7 @@ func TestObsoleteEventsAreAcknowledgedWithoutWork(t *testing.T) {
 				}},
 				Handler: func(m *message.Message) error { handled[m.UUID]++; return nil }}
 		},
-		"in batches": func(hooks bus.Hooks, current bus.Current) bus.AnyConsumer {
+		"in batches": func(hooks bus.Hooks, current func(context.Context, string) (uint64, error)) bus.AnyConsumer {
 			return bus.BatchConsumer{Topic: "t", Group: "g", Current: current, Hooks: hooks, Retry: probing,
 				Handler: func(_ context.Context, messages []*message.Message) error {
 					for _, m := range messages {
@@ -82,8 +82,8 @@ func TestObsoleteEventsAreAcknowledgedWithoutWork(t *testing.T) {
 				var obsolete []string
 				publish(t, b, "t", versioned(t, "a", 4), versioned(t, "a", 5), versioned(t, "a", 6), versioned(t, "a", 0),
 					versioned(t, "b", 1), versioned(t, "d", 1), keyed("a", 1))
-				r := start(t, b, bus.RunnerConfig{}, consumer(bus.Hooks{OnObsolete: func(o bus.Obsolete) {
-					obsolete = append(obsolete, fmt.Sprintf("%s/%s %s %d<%d", o.Topic, o.Group, o.Message.UUID, o.Sequence, o.Current))
+				r := start(t, b, bus.RunnerConfig{}, consumer(bus.Hooks{OnObsolete: func(o bus.Report) {
+					obsolete = append(obsolete, fmt.Sprintf("%s/%s %s %d<%d", o.Topic, o.Group, o.Message.UUID, o.Sequence, o.Newest))
 				}}, currents()))
 				settle(time.Minute)
 				s := r.Status()[0]

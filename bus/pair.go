@@ -110,17 +110,17 @@ func (p *pair) run(ctx context.Context) {
 }
 
 func (p *pair) look() {
-	r := p.lag.Of(p.high.Topic, p.high.Group)
+	lag, known := p.lag.Of(p.high.Topic, p.high.Group)
 	held, _ := p.low.gate.state()
 	who := p.high.Group + " of " + p.high.Topic
 	var reason string
 	switch {
-	case !r.Known || r.Stale:
+	case !known:
 		held, reason = false, "the lag of "+who+" is not known"
-	case r.Messages > p.above, held && r.Messages > p.below:
-		held, reason = true, fmt.Sprintf("%s is %d behind, resuming at %d", who, r.Messages, p.below)
+	case lag.Messages > p.above, held && lag.Messages > p.below:
+		held, reason = true, fmt.Sprintf("%s is %d behind, resuming at %d", who, lag.Messages, p.below)
 	default:
-		held, reason = false, fmt.Sprintf("%s is %d behind, holding above %d", who, r.Messages, p.above)
+		held, reason = false, fmt.Sprintf("%s is %d behind, holding above %d", who, lag.Messages, p.above)
 	}
 	if !p.low.gate.set(held, reason) {
 		return

@@ -38,7 +38,7 @@ func TestPauseProbesWithBackoffAndResumesAtOnce(t *testing.T) {
 		publish(t, b, "t", keyed("a", 1), keyed("b", 1), keyed("a", 2))
 		time.Sleep(80 * time.Second)
 		synctest.Wait()
-		if s := r.Status()[0]; s.State != bus.Paused || s.InFlight != 0 || s.LastError != "connection refused" {
+		if s := r.Status()[0]; !s.Paused || s.InFlight != 0 || s.LastError != "connection refused" {
 			t.Errorf("status while down: %+v", s)
 		}
 		if n := lag(t, b, "t", "g"); n != 3 {
@@ -47,7 +47,7 @@ func TestPauseProbesWithBackoffAndResumesAtOnce(t *testing.T) {
 		down.Store(false)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if s := r.Status()[0]; s.State != bus.Running || s.Handled != 3 || s.DeadLettered != 0 {
+		if s := r.Status()[0]; !s.Running || s.Paused || s.Held || s.Handled != 3 || s.DeadLettered != 0 {
 			t.Errorf("status afterwards: %+v", s)
 		}
 		r.stop(t)
@@ -214,7 +214,7 @@ func TestADeadLetterThatCannotBePublishedPauses(t *testing.T) {
 		}))
 		publish(t, mem, "t", keyed("k", 1), keyed("k", 2), keyed("other", 1))
 		time.Sleep(time.Second / 2)
-		if s := r.Status()[0]; s.State != bus.Paused {
+		if s := r.Status()[0]; !s.Paused {
 			t.Errorf("status %+v, want paused", s)
 		}
 		time.Sleep(5 * time.Second)

@@ -24,15 +24,15 @@ func journaled(j *journal, c bus.Consumer) bus.Consumer {
 		return h(m)
 	}
 	c.Hooks = bus.Hooks{
-		OnRetry: func(r bus.Retry) {
-			j.add("retry %s attempt %d in %s %s: %v", r.Message.Payload, r.Attempt, r.Delay, r.Class, r.Err)
+		OnRetry: func(r bus.Report) {
+			j.add("retry %s attempt %d in %s %s: %v", r.Message.Payload, r.Attempts, r.Delay, r.Class, r.Err)
 		},
-		OnRecovered: func(r bus.Recovery) { j.add("recovered %s after %d", r.Message.Payload, r.Attempts) },
-		OnDeadLetter: func(d bus.DeadLetter) {
-			j.add("dead %s to %s after %d %s %s", d.Message.Payload, d.To, d.Attempts, d.Class, d.Reason)
+		OnRecovered: func(r bus.Report) { j.add("recovered %s after %d", r.Message.Payload, r.Attempts) },
+		OnDeadLetter: func(d bus.Report) {
+			j.add("dead %s to %s after %d %s %s", d.Message.Payload, d.DeadLetterTopic, d.Attempts, d.Class, d.Reason)
 		},
-		OnPause:  func(p bus.Pause) { j.add("pause, probe in %s: %v", p.Delay, p.Err) },
-		OnResume: func(r bus.Resume) { j.add("resume after %s", r.After) },
+		OnPause:  func(p bus.Report) { j.add("pause, probe in %s: %v", p.Delay, p.Err) },
+		OnResume: func(r bus.Report) { j.add("resume after %s", r.Took) },
 	}
 	return c
 }
@@ -207,7 +207,7 @@ func TestPermanentIsADeadLetterAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, j := memBus(t), newJournal()
 		r := start(t, b, bus.RunnerConfig{}, journaled(j, bus.Consumer{
-			Topic: "payment.events", Group: "g", DeadLetter: bus.DLQ("payment"),
+			Topic: "payment.events", Group: "g", DeadLetter: "dlq.payment",
 			Handler: func(m *message.Message) error {
 				return fmt.Errorf("handle: %w", fault.MarkPermanent(errors.New("amount is negative")))
 			},
@@ -244,7 +244,7 @@ func TestAKeyInBackoffHoldsUpNobodyElse(t *testing.T) {
 			"0s try slow#1", "0s retry slow#1 attempt 1 in 1h0m0s transient: no",
 			"0s try a#1", "0s try b#1", "0s try a#2",
 			"1h0m0s try slow#1", "1h0m0s recovered slow#1 after 2", "1h0m0s try slow#2")
-		if s := r.Status()[0]; s.Handled != 5 || s.Retried != 1 || s.DeadLettered != 0 || s.LastError != "no" || s.State != bus.Stopped {
+		if s := r.Status()[0]; s.Handled != 5 || s.Retried != 1 || s.DeadLettered != 0 || s.LastError != "no" || s.Running {
 			t.Errorf("status %+v", s)
 		}
 	})

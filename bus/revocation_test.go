@@ -12,7 +12,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
-	"github.com/millrace-go/millrace/bus/watermillbus"
+	"github.com/millrace-go/millrace/internal/wmsource"
 )
 
 // feedDriver is a driver whose subscriber the test feeds by hand.
@@ -22,7 +22,7 @@ type feedDriver struct {
 }
 
 func (d feedDriver) Source(ctx context.Context, topic, _ string, _ int) (driver.Source, error) {
-	return watermillbus.Source(ctx, d.source, topic)
+	return wmsource.Own(ctx, d.source, topic)
 }
 
 // If the transport takes a probe back, the probe has no result: the pause goes on, and another
@@ -54,7 +54,7 @@ func TestARevokedProbeDoesNotEndAPause(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond)
 		revoke()
 		synctest.Wait()
-		if s := r.Status()[0]; s.State != bus.Paused {
+		if s := r.Status()[0]; !s.Paused {
 			t.Errorf("status %+v, want paused", s)
 		}
 		time.Sleep(time.Second)

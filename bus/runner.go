@@ -56,7 +56,7 @@ type Runner struct {
 // NewRunner makes a Runner. The caller closes the bus.
 func NewRunner(b *Bus, cfg RunnerConfig) (*Runner, error) {
 	if b == nil {
-		return nil, errors.New("bus: NewRunner: bus is nil; open one with an Opener")
+		return nil, errors.New("bus: NewRunner: bus is nil; open one with bus.Open")
 	}
 	if cfg.DrainTimeout < 0 {
 		return nil, fmt.Errorf("bus: DrainTimeout is %s; give a positive duration, or 0 for the default 30s", cfg.DrainTimeout)
@@ -92,7 +92,7 @@ func (r *Runner) Add(c AnyConsumer) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.started {
-		return ErrRunning
+		return errRunning
 	}
 	for _, added := range pl.consumers {
 		if err := r.fits(added); err != nil {
@@ -118,7 +118,7 @@ func (r *Runner) publisher() message.Publisher {
 	if r.cfg.TracerProvider == nil {
 		return r.bus.Publisher()
 	}
-	traced, _ := NewTracedPublisher(r.bus.Publisher(), TraceConfig{TracerProvider: r.cfg.TracerProvider, System: r.bus.System()}) // with a publisher it cannot fail
+	traced, _ := NewTracedPublisher(r.bus.Publisher(), r.cfg.TracerProvider, r.bus.System()) // with a publisher it cannot fail
 	return traced
 }
 
@@ -170,7 +170,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	r.mu.Lock()
 	if r.started {
 		r.mu.Unlock()
-		return ErrRunning
+		return errRunning
 	}
 	r.started = true
 	consumers := r.consumers

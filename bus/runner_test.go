@@ -37,8 +37,8 @@ func TestRunDeclaresTopicsGroupsAndDeadLetters(t *testing.T) {
 	d := &recording{Driver: memBus(t).Driver()}
 	r := start(t, bus.New("recording", d), bus.RunnerConfig{},
 		bus.Consumer{Topic: "a", Group: "1", Handler: noop},
-		bus.Consumer{Topic: "b", Group: "mail_queue", Handler: noop, DeadLetter: bus.QueueDLQ()},
-		bus.Consumer{Topic: "a", Group: "2", Handler: noop, DeadLetter: bus.DLQ("x")},
+		bus.Consumer{Topic: "b", Group: "mail_queue", Handler: noop, DeadLetter: "mail_dlq"},
+		bus.Consumer{Topic: "a", Group: "2", Handler: noop, DeadLetter: "dlq.x"},
 		bus.Consumer{Topic: "dlq.x", Group: "alarm", Handler: noop})
 	r.stop(t)
 	const week = 7 * 24 * time.Hour
@@ -174,11 +174,11 @@ func TestRunnerIsUsedOnce(t *testing.T) {
 	if err := r.Run(t.Context()); !errors.Is(err, bus.ErrRunning) {
 		t.Errorf("a second Run: %v", err)
 	}
-	if s := r.Status()[0]; s.State != bus.Running || s.DeadLetterTopic != "t.DLT" {
+	if s := r.Status()[0]; !s.Running || s.Paused || s.Held || s.DeadLetterTopic != "t.DLT" {
 		t.Errorf("status %+v", s)
 	}
 	r.stop(t)
-	if s := r.Status()[0]; s.State != bus.Stopped {
+	if s := r.Status()[0]; s.Running {
 		t.Errorf("status %+v", s)
 	}
 	start(t, b, bus.RunnerConfig{}).stop(t) // without consumers it only waits for ctx
@@ -193,14 +193,12 @@ func TestConsumerErrorsSayWhatIsMissing(t *testing.T) {
 	if err := r.Add(bus.Consumer{Topic: "t", Group: "g", Handler: noop}); err != nil {
 		t.Fatal(err)
 	}
-	to := func(topic string) bus.DeadLetterPolicy { return func(string, string) string { return topic } }
 	for want, c := range map[string]bus.Consumer{
 		"Topic is empty":                    {},
 		"Group is empty":                    {Topic: "t"},
 		"Handler is nil":                    {Topic: "t", Group: "g"},
 		"already":                           {Topic: "t", Group: "g", Handler: noop},
-		"names no topic":                    {Topic: "t", Group: "h", Handler: noop, DeadLetter: to("")},
-		"the consumer's own":                {Topic: "t", Group: "h", Handler: noop, DeadLetter: to("t")},
+		"the consumer's own":                {Topic: "t", Group: "h", Handler: noop, DeadLetter: "t"},
 		"bus: consumer h of t: Window is 1": {Topic: "t", Group: "h", Handler: noop, Window: 1, Concurrency: 2},
 	} {
 		if err := r.Add(c); err == nil || !strings.Contains(err.Error(), want) {

@@ -19,10 +19,10 @@ import (
 // runs collects the calls of OnHandled.
 type runs struct {
 	mu  sync.Mutex
-	all []bus.Handling
+	all []bus.Report
 }
 
-func (r *runs) add(h bus.Handling) {
+func (r *runs) add(h bus.Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.all = append(r.all, h)
@@ -50,8 +50,8 @@ func TestEachRunOfAHandlerIsTold(t *testing.T) {
 			}},
 			bus.BatchConsumer{Topic: "many", Group: "g", Wait: time.Second, Handler: func(_ context.Context, messages []*message.Message) error {
 				time.Sleep(time.Minute)
-				var some bus.BatchError
-				some.Add(len(messages)-1, fault.MarkPermanent(failed))
+				some := bus.BatchError{}
+				some[len(messages)-1] = fault.MarkPermanent(failed)
 				return some.OrNil()
 			}},
 		)
@@ -59,8 +59,8 @@ func TestEachRunOfAHandlerIsTold(t *testing.T) {
 		publish(t, b, "many", keyed("a", 1), keyed("b", 1), keyed("c", 1))
 		time.Sleep(2 * time.Minute)
 		r.stop(t)
-		slices.SortStableFunc(told.all, func(a, b bus.Handling) int { return int(a.Took - b.Took) })
-		for i, want := range []bus.Handling{
+		slices.SortStableFunc(told.all, func(a, b bus.Report) int { return int(a.Took - b.Took) })
+		for i, want := range []bus.Report{
 			{Topic: "one", Group: "g", Messages: 1, Took: time.Millisecond, Err: failed},
 			{Topic: "one", Group: "g", Messages: 1, Took: 2 * time.Millisecond, Panicked: true},
 			{Topic: "one", Group: "g", Messages: 1, Took: 3 * time.Millisecond},
@@ -70,7 +70,7 @@ func TestEachRunOfAHandlerIsTold(t *testing.T) {
 				t.Fatalf("%d runs were told: %+v", len(told.all), told.all)
 			}
 			got := told.all[i]
-			var some *bus.BatchError
+			var some bus.BatchError
 			if want.Topic == "many" && errors.As(got.Err, &some) {
 				got.Err = nil
 			}
@@ -88,13 +88,13 @@ func TestHooksOfTheRunner(t *testing.T) {
 		b, j := memBus(t), newJournal()
 		hooks := func(who string) bus.Hooks {
 			return bus.Hooks{
-				OnRetry:      func(r bus.Retry) { j.add("%s retry %s", who, r.Topic) },
-				OnRecovered:  func(r bus.Recovery) { j.add("%s recovered %s", who, r.Topic) },
-				OnDeadLetter: func(d bus.DeadLetter) { j.add("%s dead letter %s", who, d.Topic) },
-				OnPause:      func(p bus.Pause) { j.add("%s pause %s", who, p.Topic) },
-				OnResume:     func(r bus.Resume) { j.add("%s resume %s", who, r.Topic) },
-				OnObsolete:   func(o bus.Obsolete) { j.add("%s obsolete %s", who, o.Topic) },
-				OnHandled:    func(h bus.Handling) { j.add("%s handled %s", who, h.Topic) },
+				OnRetry:      func(r bus.Report) { j.add("%s retry %s", who, r.Topic) },
+				OnRecovered:  func(r bus.Report) { j.add("%s recovered %s", who, r.Topic) },
+				OnDeadLetter: func(d bus.Report) { j.add("%s dead letter %s", who, d.Topic) },
+				OnPause:      func(p bus.Report) { j.add("%s pause %s", who, p.Topic) },
+				OnResume:     func(r bus.Report) { j.add("%s resume %s", who, r.Topic) },
+				OnObsolete:   func(o bus.Report) { j.add("%s obsolete %s", who, o.Topic) },
+				OnHandled:    func(h bus.Report) { j.add("%s handled %s", who, h.Topic) },
 			}
 		}
 		tries := func(what ...error) message.NoPublishHandlerFunc {

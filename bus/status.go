@@ -2,23 +2,14 @@ package bus
 
 import "time"
 
-// State of a consumer.
-type State string
-
-// The states of a consumer.
-const (
-	Stopped State = "stopped"
-	Running State = "running"
-	Paused  State = "paused" // a dependency is down; it resumes by itself
-	Held    State = "held"   // the low half of a Pair, while the high one is behind
-)
-
 // ConsumerStatus is the state of a consumer for operators. Counters start at zero with the
 // process.
 type ConsumerStatus struct {
 	Topic, Group    string
 	DeadLetterTopic string
-	State           State
+	Running         bool          // from its subscription to the end of Run
+	Paused          bool          // a dependency is down; the consumer resumes by itself
+	Held            bool          // the low half of a Pair, while the high one is behind
 	Hold            string        // of the low half of a Pair: why it is held back or runs
 	InFlight        int           // messages that are being handled
 	Overdue         int           // handlers still at work 5 s or more after their context ended
@@ -36,7 +27,8 @@ type ConsumerStatus struct {
 func (c *consumer) status() ConsumerStatus {
 	s := ConsumerStatus{
 		Topic: c.Topic, Group: c.Group, DeadLetterTopic: c.deadLetterTopic,
-		State:        Stopped,
+		Running:      c.running.Load(),
+		Paused:       c.paused.Load(),
 		InFlight:     int(c.inFlight.Load()),
 		Handled:      c.handled.Load(),
 		Retried:      c.retried.Load(),
@@ -47,15 +39,7 @@ func (c *consumer) status() ConsumerStatus {
 		Pauses:       c.pauses.Load(),
 	}
 	held, reason := c.gate.state()
-	s.Hold = reason
-	switch {
-	case c.paused.Load():
-		s.State = Paused
-	case held && c.running.Load():
-		s.State = Held
-	case c.running.Load():
-		s.State = Running
-	}
+	s.Held, s.Hold = held && s.Running && !s.Paused, reason
 	c.mu.Lock()
 	s.LastError = c.lastError
 	s.Overdue, s.OldestOverdue = c.overdueNow()

@@ -395,12 +395,12 @@ func (s *subscription) end() {
 
 	s.mu.Lock()
 	for b := range s.batched {
-		b.cancel(ErrDrainTimeout)
+		b.cancel(errDrainTimeout)
 		s.count(-len(b.deliveries))
 	}
 	s.count(-len(s.flying))
 	for d := range s.flying {
-		d.cancel(ErrDrainTimeout)
+		d.cancel(errDrainTimeout)
 	}
 	s.lanes.all(func(d *delivery) { d.from.Back() })
 	s.setPaused(false)

@@ -39,7 +39,7 @@ func (c *consumer) bounded(ctx context.Context, run func(ctx context.Context) er
 	defer cancel()
 	defer c.watch(ctx, &overdue{what: what, began: time.Now()})()
 	err := run(limited)
-	var some *BatchError
+	var some BatchError
 	if err == nil || errors.As(err, &some) || !errors.Is(context.Cause(limited), ErrHandlerTimeout) {
 		return err
 	}

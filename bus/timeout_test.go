@@ -37,7 +37,7 @@ func TestTimeoutEndsAHandler(t *testing.T) {
 				var retries []string
 				r := start(t, b, bus.RunnerConfig{}, consume(bus.Consumer{
 					Topic: "t", Group: "g", Timeout: 3 * time.Second, Retry: bus.FixedRetry(time.Second, 1),
-					Hooks: bus.Hooks{OnRetry: func(r bus.Retry) { retries = append(retries, fmt.Sprint(r.Class, " ", r.Attempt)) }},
+					Hooks: bus.Hooks{OnRetry: func(r bus.Report) { retries = append(retries, fmt.Sprint(r.Class, " ", r.Attempts)) }},
 				}, func(ctx context.Context, m *message.Message) error {
 					<-ctx.Done()
 					if !errors.Is(context.Cause(ctx), bus.ErrHandlerTimeout) {

@@ -97,7 +97,7 @@ func (d *delivery) finish(outcome string) {
 	d.span.SetAttributes(otelmsg.Outcome.String(outcome))
 	switch outcome {
 	case outcomeDeadLetter:
-		d.span.SetAttributes(otelmsg.DeadLetterTopic.String(d.letterInfo.To))
+		d.span.SetAttributes(otelmsg.DeadLetterTopic.String(d.letterInfo.DeadLetterTopic))
 	case outcomeRetry:
 		d.span.SetAttributes(otelmsg.Delay.Float64(d.delay.Seconds()))
 	}

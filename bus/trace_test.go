@@ -238,10 +238,10 @@ func TestABatchLinksToItsMessages(t *testing.T) {
 		Topic: "t", Group: "g", Size: 3, Wait: time.Minute,
 		Handler: func(ctx context.Context, messages []*message.Message) error {
 			inside, own = trace.SpanContextFromContext(ctx), trace.SpanContextFromContext(messages[0].Context())
-			var failed bus.BatchError
+			failed := bus.BatchError{}
 			for i, m := range messages {
 				if m.Metadata[event.KeyHeader] == "B" {
-					failed.Add(i, fault.MarkPermanent(refused{}))
+					failed[i] = fault.MarkPermanent(refused{})
 				}
 			}
 			return failed.OrNil()
@@ -311,7 +311,7 @@ func (*collecting) Close() error { return nil }
 func TestATracedPublisherInjectsAndOverwritesNothing(t *testing.T) {
 	spans := new(spantest.Recorder)
 	next := &collecting{}
-	p, err := bus.NewTracedPublisher(next, bus.TraceConfig{TracerProvider: spans, System: "kafka"})
+	p, err := bus.NewTracedPublisher(next, spans, "kafka")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -346,7 +346,7 @@ func TestATracedPublisherInjectsAndOverwritesNothing(t *testing.T) {
 	has(t, ended[1], "messaging.message.id="+with.UUID)
 	has(t, ended[2], "error.type=infrastructure")
 
-	quiet, err := bus.NewTracedPublisher(&collecting{}, bus.TraceConfig{})
+	quiet, err := bus.NewTracedPublisher(&collecting{}, nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,7 +355,7 @@ func TestATracedPublisherInjectsAndOverwritesNothing(t *testing.T) {
 	if err := quiet.Publish("t", carried, with); err != nil || carried.Metadata["traceparent"] != headerOf(request.SpanContext()) || with.Metadata["traceparent"] != "" {
 		t.Errorf("%v, %v, %v", err, carried.Metadata, with.Metadata)
 	}
-	if _, err := bus.NewTracedPublisher(nil, bus.TraceConfig{}); err == nil {
+	if _, err := bus.NewTracedPublisher(nil, nil, ""); err == nil {
 		t.Error("a publisher before nothing")
 	}
 }

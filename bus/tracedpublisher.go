@@ -12,16 +12,6 @@ import (
 	"github.com/millrace-go/millrace/internal/otelmsg"
 )
 
-// TraceConfig configures [NewTracedPublisher]. The zero value works.
-type TraceConfig struct {
-	// TracerProvider makes a "send" span for each Publish call. When it is nil, no span is made,
-	// and messages get the trace context of their own context.
-	TracerProvider trace.TracerProvider
-	// System is the messaging.system of the spans, for instance [Bus.System]; "unknown" when
-	// empty.
-	System string
-}
-
 // tracedPublisher is the publisher of [NewTracedPublisher].
 type tracedPublisher struct {
 	next   message.Publisher
@@ -32,11 +22,15 @@ type tracedPublisher struct {
 // A message without a trace context gets one, as the headers traceparent and tracestate; a message
 // that has one keeps it, and the span links to it. The span is a child of the span in the first
 // message's context, see message.Message.SetContext. It does no I/O.
-func NewTracedPublisher(next message.Publisher, cfg TraceConfig) (message.Publisher, error) {
+//
+// provider makes a "send" span for each Publish call. When it is nil, no span is made, and messages
+// get the trace context of their own context. system is the messaging.system of the spans, for
+// instance [Bus.System]; "unknown" when empty.
+func NewTracedPublisher(next message.Publisher, provider trace.TracerProvider, system string) (message.Publisher, error) {
 	if next == nil {
 		return nil, errors.New("bus: NewTracedPublisher: next is nil; give the publisher to stand before")
 	}
-	return &tracedPublisher{next, otelmsg.New(cfg.TracerProvider, "bus", cmp.Or(cfg.System, "unknown"))}, nil
+	return &tracedPublisher{next, otelmsg.New(provider, "bus", cmp.Or(system, "unknown"))}, nil
 }
 
 // System returns the messaging.system of this bus by OpenTelemetry's conventions.

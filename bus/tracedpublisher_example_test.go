@@ -14,12 +14,12 @@ import (
 func ExampleNewTracedPublisher() {
 	provider := new(spantest.Recorder) // in a program, the SDK's provider and its exporter
 
-	b, err := bus.NewOpener(membus.Scheme()).Open(context.Background(), "mem://")
+	b, err := bus.Open(context.Background(), "mem://", membus.Scheme())
 	if err != nil {
 		panic(err)
 	}
 	defer b.Close()
-	pub, err := bus.NewTracedPublisher(b.Publisher(), bus.TraceConfig{TracerProvider: provider, System: b.System()})
+	pub, err := bus.NewTracedPublisher(b.Publisher(), provider, b.System())
 	if err != nil {
 		panic(err)
 	}

@@ -41,7 +41,7 @@ func BenchmarkViewCounts(b *testing.B) {
 					b.Fatal(err)
 				}
 				s, url := scheme(dir)
-				on, err := bus.NewOpener(s).Open(b.Context(), url)
+				on, err := bus.Open(b.Context(), url, s)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -14,8 +14,8 @@ import (
 
 // Sequence has the type that a consumer wants, and a priority converts to an event's.
 var (
-	_ bus.Current = (*coalesce.Coalescer)(nil).Sequence
-	_             = coalesce.Priority(event.High)
+	_ = bus.Consumer{Current: (*coalesce.Coalescer)(nil).Sequence}
+	_ = coalesce.Priority(event.High)
 )
 
 func TestPrioritiesAreThoseOfEvents(t *testing.T) {

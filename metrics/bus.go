@@ -41,7 +41,7 @@ type BusConfig struct {
 func (c BusConfig) validate() error {
 	switch {
 	case c.Bus == nil:
-		return errors.New("metrics: BusConfig.Bus is nil; open one with a bus.Opener")
+		return errors.New("metrics: BusConfig.Bus is nil; open one with bus.Open")
 	case c.Lags == nil:
 		return errors.New("metrics: BusConfig.Lags is nil; make one with bus.NewLagMonitor")
 	case len(c.Consumers) == 0:
@@ -63,7 +63,7 @@ func (c BusConfig) withDefaults() BusConfig {
 	c.Consumers, c.Buckets = slices.Clone(c.Consumers), slices.Clone(c.Buckets)
 	for i, one := range c.Consumers {
 		if one.DeadLetters == "" {
-			c.Consumers[i].DeadLetters = bus.DLT()(one.Topic, one.Group)
+			c.Consumers[i].DeadLetters = one.Topic + ".DLT"
 		}
 	}
 	if len(c.Buckets) == 0 {
@@ -146,7 +146,7 @@ func NewBus(cfg BusConfig) (*BusCollector, error) {
 }
 
 func pausedNow(s bus.ConsumerStatus) int64 {
-	if s.State == bus.Paused {
+	if s.Paused {
 		return 1
 	}
 	return 0
@@ -154,7 +154,7 @@ func pausedNow(s bus.ConsumerStatus) int64 {
 
 // Hooks measure the handlers; set them in the RunnerConfig.
 func (c *BusCollector) Hooks() bus.Hooks {
-	return bus.Hooks{OnHandled: func(h bus.Handling) {
+	return bus.Hooks{OnHandled: func(h bus.Report) {
 		c.took.WithLabelValues(h.Topic, h.Group).Observe(h.Took.Seconds())
 	}}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -35,7 +36,7 @@ type busStand struct {
 // newBusStand makes a busStand on the transport from over, or on memory when over is nil.
 func newBusStand(t *testing.T, over func(bus.Driver) bus.Driver, cfg metrics.BusConfig) *busStand {
 	t.Helper()
-	driver, err := membus.Open(membus.Config{})
+	driver, err := membus.Scheme().Open(t.Context(), &url.URL{Scheme: "mem"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +336,7 @@ func TestBusConfig(t *testing.T) {
 }
 
 func ExampleNewBus() {
-	b, err := bus.NewOpener(membus.Scheme()).Open(context.Background(), "mem://")
+	b, err := bus.Open(context.Background(), "mem://", membus.Scheme())
 	if err != nil {
 		panic(err)
 	}

@@ -1,6 +1,7 @@
 package millracetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -20,25 +21,19 @@ type Failure struct {
 	Err     error
 	Attempt int    // 1 for the first
 	Then    string // the decision about the event, e.g. "the next attempt is due in 1s"
+	// DeadLetter is the topic of the dead letter that the event became, or "".
+	DeadLetter string
 }
 
 func (f Failure) String() string {
 	return fmt.Sprintf("group %s, %s %s, attempt %d: %v; %s", f.Group, f.Event.Type, f.Event.ID, f.Attempt, f.Err, f.Then)
 }
 
-// DeadLetter is an event that its group could not handle.
-type DeadLetter struct {
-	Group string
-	Topic string // the dead letter topic
-	Event event.Event
-	Err   error // of the last attempt
-}
-
 // group is a consumer and its queue.
 type group struct {
 	topic, name string
 	retry       bus.RetryPolicy
-	letters     bus.DeadLetterPolicy
+	letters     string // the topic of its dead letters
 	classifiers []fault.Classifier
 	size        int // the most deliveries of one attempt
 	run         func(ctx context.Context, all []*delivery) error
@@ -122,9 +117,7 @@ func newGroup(c bus.AnyConsumer) *group {
 		g.retry.Probe = standard.Probe
 	}
 	g.retry.Backoff.Jitter, g.retry.Probe.Jitter = 0, 0 // a test is the same each time
-	if g.letters == nil {
-		g.letters = bus.DLT()
-	}
+	g.letters = cmp.Or(g.letters, g.topic+".DLT")
 	return g
 }
 
@@ -218,9 +211,8 @@ func (k *Kit[Tx]) settle(g *group, all []*delivery, err error) []Failure {
 		f.Then = fmt.Sprintf("the next attempt is due in %s", wait)
 	default:
 		g.done(all)
-		letter := DeadLetter{Group: g.name, Topic: g.letters(g.topic, g.name), Event: d.event(), Err: err}
-		k.letters = append(k.letters, letter)
-		f.Then = "it is a dead letter of " + letter.Topic
+		f.DeadLetter, f.Then = g.letters, "it is a dead letter of "+g.letters
+		k.letters = append(k.letters, f)
 	}
 	return []Failure{f}
 }

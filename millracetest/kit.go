@@ -27,7 +27,7 @@ type Kit[Tx any] struct {
 	shards  []*shard
 	emitted []published
 	groups  []*group
-	letters []DeadLetter
+	letters []Failure
 	crashes map[string]int
 	now     time.Duration // the sum of all Advance calls
 }
@@ -133,8 +133,8 @@ func (k *Kit[Tx]) CrashBeforeCommit(group string, n int) {
 	k.t.Fatalf("millracetest: no handler is registered for group %q; there are %s", group, k.names())
 }
 
-// DeadLetters returns the events that became dead letters, oldest first.
-func (k *Kit[Tx]) DeadLetters() []DeadLetter { return k.letters }
+// DeadLetters returns the last failures of the events that became dead letters, oldest first.
+func (k *Kit[Tx]) DeadLetters() []Failure { return k.letters }
 
 // published is a relayed event.
 type published struct {

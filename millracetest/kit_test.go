@@ -253,7 +253,7 @@ func TestSameAsBus(t *testing.T) {
 			var real, kits []time.Duration
 			var realLetters int
 			synctest.Test(t, func(t *testing.T) {
-				b, err := bus.NewOpener(membus.Scheme()).Open(t.Context(), "mem://")
+				b, err := bus.Open(t.Context(), "mem://", membus.Scheme())
 				require.NoError(t, err)
 				r, err := bus.NewRunner(b, bus.RunnerConfig{})
 				require.NoError(t, err)
@@ -264,7 +264,7 @@ func TestSameAsBus(t *testing.T) {
 						real = append(real, time.Since(start))
 						return step(script, len(real)-1)
 					},
-					Hooks: bus.Hooks{OnDeadLetter: func(bus.DeadLetter) { realLetters++ }},
+					Hooks: bus.Hooks{OnDeadLetter: func(bus.Report) { realLetters++ }},
 				}))
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
@@ -299,7 +299,7 @@ func TestSameAsBus(t *testing.T) {
 			require.Equal(t, real, kits)
 			require.Len(t, kit.DeadLetters(), realLetters)
 			if realLetters == 1 {
-				require.Equal(t, "orders.DLT", kit.DeadLetters()[0].Topic)
+				require.Equal(t, "orders.DLT", kit.DeadLetters()[0].DeadLetter)
 			}
 		})
 	}

@@ -37,8 +37,8 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
-// EnvRedis is the environment variable that names the server when Open is given no URL.
-const EnvRedis = "MILLRACE_REDIS_URL"
+// envRedis is the environment variable that names the server when Open is given no URL.
+const envRedis = "MILLRACE_REDIS_URL"
 
 // Config configures a client: the Timeout of a call, the PoolSize, and the TLS of rediss://
 // URLs. The zero value works.
@@ -47,8 +47,8 @@ type Config = redisdb.Config
 // Open returns a client for a URL, or for $MILLRACE_REDIS_URL when the URL is empty. It
 // connects to no server. Close the client when done.
 func Open(url string, cfg Config) (redis.UniversalClient, error) {
-	if url = cmp.Or(url, os.Getenv(EnvRedis)); url == "" {
-		return nil, fmt.Errorf("redisclient: no URL was given to Open, and $%s is empty; give one such as redis://127.0.0.1:6379/0", EnvRedis)
+	if url = cmp.Or(url, os.Getenv(envRedis)); url == "" {
+		return nil, fmt.Errorf("redisclient: no URL was given to Open, and $%s is empty; give one such as redis://127.0.0.1:6379/0", envRedis)
 	}
 	return redisdb.Open(url, cfg)
 }

@@ -26,7 +26,7 @@ func TestOpen(t *testing.T) {
 		{"", "redis://127.0.0.1:6379/0", "127.0.0.1:6379", ""},
 		{"redis://127.0.0.1:6379/0", "redis://nowhere.invalid:1/0", "127.0.0.1:6379", ""},
 	} {
-		t.Setenv(redisclient.EnvRedis, c.variable)
+		t.Setenv("MILLRACE_REDIS_URL", c.variable)
 		client, err := redisclient.Open(c.url, redisclient.Config{})
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("Open(%q) with %q: %v, want %q", c.url, c.variable, err, c.want)

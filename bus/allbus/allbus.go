@@ -1,6 +1,8 @@
-// Package allbus is an Opener that knows every transport of Millrace, for programs that select
-// the transport by configuration. It links all their drivers. If you know which transports a
-// program needs, pass their schemes to bus.NewOpener: it links only those.
+// Package allbus has the schemes of every transport of Millrace, for programs that select the
+// transport by configuration. It links all their drivers. If you know which transports a program
+// needs, pass only their schemes to bus.Open: the program then links no other.
+//
+//	b, err := bus.Open(ctx, url, allbus.Schemes(allbus.Config{})...)
 //
 //	scheme                        package      durable   groups   instances of a group
 //	mem://                        membus       no        yes      of one process
@@ -27,7 +29,6 @@ package allbus
 import (
 	"cmp"
 	"log/slog"
-	"slices"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/amqpbus"
@@ -60,23 +61,20 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// NewOpener makes an Opener of all schemes.
-func NewOpener(cfg Config) *bus.Opener {
+// Schemes returns the schemes of all transports.
+func Schemes(cfg Config) []bus.Scheme {
 	cfg = cfg.withLogger()
-	return bus.NewOpener(slices.Concat(
-		[]bus.Scheme{
-			membus.Scheme(),
-			sqlitebus.Scheme(cfg.SQLite),
-			mysqlbus.Scheme(cfg.MySQL),
-			kafkawatermill.Scheme(cfg.Kafka, kafkawatermill.Config{}),
-			sqsbus.Scheme(cfg.SQS),
-			sqsbus.SNSScheme(cfg.SQS),
-		},
-		pgbus.Schemes(cfg.Postgres),
-		rediswatermill.Schemes(cfg.Redis, rediswatermill.Config{}),
-		amqpwatermill.Schemes(cfg.AMQP, amqpwatermill.Config{}),
-		natsbus.Schemes(cfg.NATS),
-	)...)
+	return []bus.Scheme{
+		membus.Scheme(),
+		sqlitebus.Scheme(cfg.SQLite),
+		pgbus.Scheme(cfg.Postgres),
+		mysqlbus.Scheme(cfg.MySQL),
+		rediswatermill.Scheme(cfg.Redis, rediswatermill.Config{}),
+		kafkawatermill.Scheme(cfg.Kafka, kafkawatermill.Config{}),
+		natsbus.Scheme(cfg.NATS),
+		amqpwatermill.Scheme(cfg.AMQP, amqpwatermill.Config{}),
+		sqsbus.Scheme(cfg.SQS),
+	}
 }
 
 // withLogger gives the Logger to the transports that have none.

@@ -69,18 +69,27 @@ func urls() map[string]func(t *testing.T, topic string) string {
 	}
 }
 
+// names lists the schemes of URLs, sorted.
+func names() (all []string) {
+	for _, s := range allbus.Schemes(allbus.Config{}) {
+		all = append(all, s.Names()...)
+	}
+	slices.Sort(all)
+	return all
+}
+
 func TestSchemes(t *testing.T) {
-	o := allbus.NewOpener(allbus.Config{})
 	want := []string{"amqp", "amqps", "kafka", "mem", "mysql", "nats", "postgres", "postgresql", "redis", "rediss", "sns", "sqlite", "sqs", "tls"}
-	if got := o.Schemes(); !slices.Equal(got, want) {
+	got := names()
+	if !slices.Equal(got, want) {
 		t.Errorf("schemes %v", got)
 	}
-	for _, name := range o.Schemes() {
+	for _, name := range got {
 		if _, ok := urls()[name]; !ok {
 			t.Errorf("%s is not tested", name)
 		}
 	}
-	if _, err := o.Open(t.Context(), "gopher://hole"); !errors.Is(err, bus.ErrUnknownScheme) {
+	if _, err := bus.Open(t.Context(), "gopher://hole", allbus.Schemes(allbus.Config{})...); !errors.Is(err, bus.ErrUnknownScheme) {
 		t.Errorf("got %v, want ErrUnknownScheme", err)
 	}
 }
@@ -92,7 +101,7 @@ func TestEachSchemeDelivers(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			topic := "t-" + uuid.NewString()
-			b, err := allbus.NewOpener(allbus.Config{}).Open(t.Context(), url(t, topic))
+			b, err := bus.Open(t.Context(), url(t, topic), allbus.Schemes(allbus.Config{})...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,24 +140,20 @@ func TestEachSchemeDelivers(t *testing.T) {
 	}
 }
 
-func ExampleNewOpener() {
-	o := allbus.NewOpener(allbus.Config{})
-	fmt.Println(o.Schemes())
-	b, err := o.Open(context.Background(), "mem://")
+func ExampleSchemes() {
+	b, err := bus.Open(context.Background(), "mem://", allbus.Schemes(allbus.Config{})...)
 	if err != nil {
 		panic(err)
 	}
 	defer b.Close()
 	fmt.Println(b.Name())
-	// Output:
-	// [amqp amqps kafka mem mysql nats postgres postgresql redis rediss sns sqlite sqs tls]
-	// mem
+	// Output: mem
 }
 
 // Each mode is opened by its URL, and its capabilities show that it is Watermill's adapter.
 func TestModes(t *testing.T) {
 	for _, url := range []string{"kafka://h/?mode=watermill", "amqp://h/?mode=watermill", "amqps://h/?mode=watermill", "redis://h/?mode=watermill", "rediss://h/?mode=watermill"} {
-		b, err := allbus.NewOpener(allbus.Config{}).Open(t.Context(), url)
+		b, err := bus.Open(t.Context(), url, allbus.Schemes(allbus.Config{})...)
 		if err != nil {
 			t.Errorf("%s: %v", url, err)
 			continue

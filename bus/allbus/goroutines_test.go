@@ -28,7 +28,7 @@ func TestGoroutinesOfAConsumer(t *testing.T) {
 	for _, name := range []string{"mem", "sqlite", "postgres", "mysql", "redis", "amqp", "kafka", "sqs"} {
 		t.Run(name, func(t *testing.T) {
 			topic := "t-" + uuid.NewString()
-			b, err := allbus.NewOpener(allbus.Config{}).Open(t.Context(), urls()[name](t, topic))
+			b, err := bus.Open(t.Context(), urls()[name](t, topic), allbus.Schemes(allbus.Config{})...)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -48,7 +48,7 @@ func TestTheLargestMessageHasItsDeadLetter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			topic := "t-" + uuid.NewString()
-			b, err := allbus.NewOpener(allbus.Config{}).Open(t.Context(), urls()[name](t, topic))
+			b, err := bus.Open(t.Context(), urls()[name](t, topic), allbus.Schemes(allbus.Config{})...)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -54,7 +54,7 @@ type membership struct {
 // six is the least that Kafka's brokers accept.
 func openAs(ctx context.Context, url, holder string) (*bus.Bus, error) {
 	const ttl = 3 * time.Second
-	return allbus.NewOpener(allbus.Config{
+	return bus.Open(ctx, url, allbus.Schemes(allbus.Config{
 		SQLite:   sqlitebus.Config{Holder: holder, LeaseTTL: ttl},
 		Postgres: pgbus.Config{Holder: holder, LeaseTTL: ttl},
 		MySQL:    mysqlbus.Config{Holder: holder, LeaseTTL: ttl},
@@ -63,7 +63,7 @@ func openAs(ctx context.Context, url, holder string) (*bus.Bus, error) {
 		NATS:     natsbus.Config{Holder: holder, LeaseTTL: ttl},
 		SQS:      sqsbus.Config{Visibility: ttl},
 		Logger:   slog.New(slog.DiscardHandler),
-	}).Open(ctx, url)
+	})...)
 }
 
 // beMember consumes until the process is asked to end, and writes the handled messages into the

@@ -84,7 +84,7 @@ func (b *broker) openAt(t testing.TB, cfg amqpbus.Config, host, query string) *b
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	opened, err := bus.NewOpener(amqpbus.Scheme(cfg)).Open(t.Context(), b.rawURL(t, host, query))
+	opened, err := bus.Open(t.Context(), b.rawURL(t, host, query), amqpbus.Scheme(cfg))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 // Browse implements driver.Inspector for the messages that a topic holds for the redrive
 // group: dead letters, and messages that no group accepts. The only way to see a queue is
-// to consume its messages and return them. Browse does so in one go, and fails with ErrBusy
+// to consume its messages and return them. Browse does so in one go, and fails
 // if the queue has a consumer. It does not show messages in the queues of other groups.
 //
 // Browse sees at most the 2,000 oldest messages of a queue, because a quorum queue delivers
@@ -70,7 +70,7 @@ func (d *driver) look(ctx context.Context, topic string, limit int, show func(am
 	case !exists:
 		return nil
 	case info.Consumers > 0:
-		return ErrBusy
+		return errBusy
 	case limit <= 0:
 		return nil
 	}

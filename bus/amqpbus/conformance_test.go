@@ -23,7 +23,7 @@ func TestConformance(t *testing.T) {
 					_, server := servicetest.Elsewhere(t, b.url, address)
 					return b.openAt(t, amqpbus.Config{}, address, "queue_type="+kind), server
 				}),
-				bustest.URL(bus.NewOpener(amqpbus.Scheme(amqpbus.Config{})), b.url))
+				bustest.URL(b.url, amqpbus.Scheme(amqpbus.Config{})))
 		})
 	}
 }

@@ -2,13 +2,12 @@
 // consumer groups on RabbitMQ 3.10 to 4.x, as queues on a topic exchange.
 // Messages have Watermill AMQP's format.
 //
-//	o := bus.NewOpener(amqpbus.Schemes(amqpbus.Config{})...)
-//	b, err := o.Open(ctx, "amqp://user:password@host:5672/vhost")
+//	b, err := bus.Open(ctx, "amqp://user:password@host:5672/vhost", amqpbus.Scheme(amqpbus.Config{}))
 //	err = b.Declare(ctx, bus.Topic{Name: "payment.events", Groups: []string{"stats", "tickets"}})
 //
 // Declare every group before the first publish: a group is a set of queues, and receives
 // the messages that are published after their creation. Publishing a message that no queue
-// accepts returns ErrUnroutable.
+// accepts returns errUnroutable.
 //
 // # Guarantees
 //
@@ -110,10 +109,11 @@
 // When the broker restarts or the connection is lost, consumers subscribe again within
 // about half a second of its return. Unacknowledged messages are delivered again: the
 // contexts of those in flight end, and their acknowledgements are dropped. A Publish in
-// flight returns ErrUnconfirmed: the messages may have arrived, so publish them again.
+// flight returns an error: the messages may have arrived, so publish them again.
 // Later calls try to connect for the connect timeout. A broker that is short of memory or
 // disk blocks publishers, which is an error after the confirm timeout at the latest. All of
-// these errors are infrastructure in the sense of package fault; ErrUnroutable is transient.
+// these errors are infrastructure in the sense of package fault. A message that no queue takes is
+// a transient error.
 //
 // The broker takes back a message that is not acknowledged within its consumer_timeout, 30
 // minutes by default, by closing the channel: a handler that takes longer, or a paused one,

@@ -12,18 +12,18 @@ import (
 )
 
 var (
-	// ErrUnroutable is returned by Publish when no queue accepted a message. It is
+	// errUnroutable is returned by Publish when no queue accepted a message. It is
 	// transient: declare the topic's groups to repair it.
-	ErrUnroutable = errors.New("amqpbus: no queue takes the message")
-	// ErrPartitions is returned by Declare for a group that exists with another
+	errUnroutable = errors.New("amqpbus: no queue takes the message")
+	// errPartitions is returned by Declare for a group that exists with another
 	// number of queues.
-	ErrPartitions = errors.New("amqpbus: the group has another number of partitions")
-	// ErrBusy is returned by Browse when the topic has a consumer.
-	ErrBusy = errors.New("amqpbus: the topic is being consumed")
-	// ErrUnconfirmed is returned by Publish when the broker did not confirm: the connection
+	errPartitions = errors.New("amqpbus: the group has another number of partitions")
+	// errBusy is returned by Browse when the topic has a consumer.
+	errBusy = errors.New("amqpbus: the topic is being consumed")
+	// errUnconfirmed is returned by Publish when the broker did not confirm: the connection
 	// was lost, the wait was too long, or the broker refused. The messages may have arrived
 	// or not; publish them again.
-	ErrUnconfirmed = errors.New("amqpbus: the broker did not confirm")
+	errUnconfirmed = errors.New("amqpbus: the broker did not confirm")
 )
 
 var errClosed = fmt.Errorf("amqpbus: %w", bus.ErrClosed)

@@ -13,8 +13,8 @@ import (
 
 func ExampleScheme() {
 	ctx := context.Background()
-	o := bus.NewOpener(amqpbus.Scheme(amqpbus.Config{}))
-	b, err := o.Open(ctx, "amqp://guest:guest@localhost:5672/?partitions=8")
+	scheme := amqpbus.Scheme(amqpbus.Config{})
+	b, err := bus.Open(ctx, "amqp://guest:guest@localhost:5672/?partitions=8", scheme)
 	check(err)
 	defer b.Close()
 	check(b.Declare(ctx, bus.Topic{Name: "seats", Groups: []string{"printer"}}))
@@ -31,15 +31,15 @@ func ExampleScheme() {
 }
 
 func ExampleScheme_misspelt() {
-	_, err := bus.NewOpener(amqpbus.Scheme(amqpbus.Config{})).Open(context.Background(), "amqp://localhost/?partition=8")
+	_, err := bus.Open(context.Background(), "amqp://localhost/?partition=8", amqpbus.Scheme(amqpbus.Config{}))
 	fmt.Println(err)
 	// Output:
 	// bus: open amqp: unknown parameter "partition"; known are: confirm_timeout, connect_timeout, exchange, heartbeat, mode, partitions, prefetch, prefix, queue_type
 }
 
-func ExampleSchemes() {
-	o := bus.NewOpener(amqpbus.Schemes(amqpbus.Config{})...)
-	_, err := o.Open(context.Background(), "amqps://host/vhost?certfile=client.pem")
+func ExampleScheme_tls() {
+	scheme := amqpbus.Scheme(amqpbus.Config{})
+	_, err := bus.Open(context.Background(), "amqps://host/vhost?certfile=client.pem", scheme)
 	fmt.Println(err)
 	// Output:
 	// bus: open amqps: amqpbus: give certfile and keyfile together

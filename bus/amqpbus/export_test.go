@@ -2,6 +2,14 @@ package amqpbus
 
 import "github.com/millrace-go/millrace/bus"
 
+// The errors that tests tell apart.
+var (
+	ErrBusy        = errBusy
+	ErrPartitions  = errPartitions
+	ErrUnconfirmed = errUnconfirmed
+	ErrUnroutable  = errUnroutable
+)
+
 // Queues names every queue that a driver created or found, so that a test can delete them.
 func Queues(d bus.Driver) []string {
 	var all []string

@@ -113,7 +113,7 @@ func (p *publisher) publish(topic string, messages []*message.Message, outcomes 
 		_, err = p.over(ctx, topic, all, true)
 	}
 	switch {
-	case errors.Is(err, ErrUnroutable):
+	case errors.Is(err, errUnroutable):
 		return fault.MarkTransient(err)
 	case is(err, amqp.PreconditionFailed):
 		// The broker closes the channel for a message that is too large.
@@ -164,7 +164,7 @@ func (p *publisher) send(ctx context.Context, ch *publishing, topic string, all 
 	if len(returned) > 0 {
 		became(returned, busdriver.Refused)
 		return fmt.Errorf("%w: topic %s, event type %q; declare the topic with its groups, or without any to hold what nobody takes (%d messages)",
-			ErrUnroutable, topic, returned[0].message.Type, len(returned))
+			errUnroutable, topic, returned[0].message.Type, len(returned))
 	}
 	return nil
 }
@@ -208,7 +208,7 @@ var retry = kit.Backoff{Initial: 25 * time.Millisecond, Max: 500 * time.Millisec
 // put returns a channel. After an error its state is unknown: it takes no further call, and
 // is closed when its last call has ended.
 func (p *publisher) put(ch *publishing, err error) {
-	if errors.Is(err, ErrUnroutable) {
+	if errors.Is(err, errUnroutable) {
 		err = nil
 	}
 	if p.channels.put(ch, err != nil) {

@@ -65,7 +65,7 @@ func (c *publishing) publish(ctx context.Context, exchange string, all []outgoin
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-timer.C:
-			return nil, fmt.Errorf("%w within %s", ErrUnconfirmed, limit)
+			return nil, fmt.Errorf("%w within %s", errUnconfirmed, limit)
 		}
 		if dc.Acked() {
 			continue
@@ -73,7 +73,7 @@ func (c *publishing) publish(ctx context.Context, exchange string, all []outgoin
 		if c.channel.IsClosed() {
 			return nil, c.lost(amqp.ErrClosed)
 		}
-		return nil, fmt.Errorf("%w: it refused a message", ErrUnconfirmed)
+		return nil, fmt.Errorf("%w: it refused a message", errUnconfirmed)
 	}
 	return c.unroutable(all), nil
 }
@@ -127,7 +127,7 @@ func (c *publishing) lost(err error) error {
 	if c.reason != nil {
 		err = c.reason
 	}
-	return fmt.Errorf("%w: the connection was lost: %w", ErrUnconfirmed, err)
+	return fmt.Errorf("%w: the connection was lost: %w", errUnconfirmed, err)
 }
 
 // discard closes the channel. A broker that does not answer is cut off, because closing

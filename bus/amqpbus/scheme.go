@@ -17,7 +17,7 @@ import (
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
-// Schemes returns amqp:// and amqps://: amqp://user:password@host:5672/vhost.
+// Scheme returns amqp:// and amqps://: amqp://user:password@host:5672/vhost.
 //
 // Several hosts of a cluster are written with commas, amqp://h1,h2:5673/vhost,
 // and tried in turn. User and password are guest when left out, the vhost is /.
@@ -25,7 +25,7 @@ import (
 //
 // Parameters: prefix (none), exchange (domain_events), partitions (3), queue_type (quorum or
 // classic), prefetch (512), heartbeat (10s), connect_timeout (10s),
-// confirm_timeout (30s); mode=watermill needs the schemes of package amqpwatermill.
+// confirm_timeout (30s); mode=watermill needs the scheme of package amqpwatermill.
 //
 // amqps:// is the same over TLS, port 5671 by default. It has more parameters,
 // named as RabbitMQ's own URIs name them: cacertfile, certfile and keyfile (paths
@@ -33,19 +33,11 @@ import (
 // server_name_indication, the name that the server's certificate must carry; the
 // host's by default. With a certificate and without a user it logs in by the
 // certificate (EXTERNAL).
-func Schemes(cfg Config) []bus.Scheme {
-	return []bus.Scheme{scheme{"amqp", cfg}, scheme{"amqps", cfg}}
-}
+func Scheme(cfg Config) bus.Scheme { return scheme{cfg} }
 
-// Scheme returns amqp:// alone; see [Schemes].
-func Scheme(cfg Config) bus.Scheme { return scheme{"amqp", cfg} }
+type scheme struct{ cfg Config }
 
-type scheme struct {
-	name string
-	cfg  Config
-}
-
-func (s scheme) Name() string { return s.name }
+func (scheme) Names() []string { return []string{"amqp", "amqps"} }
 
 func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	to, cfg, mode, err := parse(u, s.cfg)

@@ -93,7 +93,7 @@ func (t *topology) declare(ctx context.Context, want bus.Topic) error {
 		case n > 0 && want.Partitions > 0 && n != want.Partitions && !t.names.single(want.Name, name):
 			return fault.MarkPermanent(fmt.Errorf(
 				"group %s of %s has %d queues, %d are declared: %w; drain and delete its queues, or declare %d",
-				name, want.Name, n, want.Partitions, ErrPartitions, n))
+				name, want.Name, n, want.Partitions, errPartitions, n))
 		case n == 0:
 			n = want.Partitions
 		}

@@ -21,7 +21,7 @@ const waitLong = 20 * time.Second
 
 func TestURLErrors(t *testing.T) {
 	t.Parallel()
-	o := bus.NewOpener(amqpbus.Schemes(amqpbus.Config{})...)
+	scheme := amqpbus.Scheme(amqpbus.Config{})
 	for raw, want := range map[string]string{
 		"amqp://user:s3cret@127.0.0.1:1/?no_such=1":                       "no_such",
 		"amqp://user:s3cret@127.0.0.1:1/?partitions=0":                    "partitions",
@@ -43,7 +43,7 @@ func TestURLErrors(t *testing.T) {
 		"amqps://user:s3cret@127.0.0.1:1/?certfile=/a.pem&keyfile=/b.pem": "certfile and keyfile",
 		"amqp://user:s3cret@127.0.0.1:1/?partitions=2&partitions=3":       "given 2 times",
 	} {
-		opened, err := o.Open(t.Context(), raw)
+		opened, err := bus.Open(t.Context(), raw, scheme)
 		if err == nil {
 			opened.Close() //nolint:errcheck // it should not be open
 			t.Errorf("%s was opened", raw)
@@ -58,12 +58,12 @@ func TestURLErrors(t *testing.T) {
 // Ping reports an absent broker.
 func TestAbsentBroker(t *testing.T) {
 	t.Parallel()
-	o := bus.NewOpener(amqpbus.Scheme(amqpbus.Config{}))
+	scheme := amqpbus.Scheme(amqpbus.Config{})
 	for raw, want := range map[string]string{
 		"amqp://user:s3cret@127.0.0.1:1/":                                "connect to 127.0.0.1:1",
 		"amqp://user:s3cret@127.0.0.1:1,127.0.0.1:2/?connect_timeout=1s": "connect to 127.0.0.1:2",
 	} {
-		opened, err := o.Open(t.Context(), raw)
+		opened, err := bus.Open(t.Context(), raw, scheme)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestConfigErrors(t *testing.T) {
 		"confirm_timeout": {ConfirmTimeout: -1},
 		"Bindings":        {Bindings: map[string][]string{"q": {}}},
 	} {
-		_, err := bus.NewOpener(amqpbus.Scheme(cfg)).Open(t.Context(), "amqp://127.0.0.1:1/")
+		_, err := bus.Open(t.Context(), "amqp://127.0.0.1:1/", amqpbus.Scheme(cfg))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want it to say %s", err, want)
 		}
@@ -95,7 +95,7 @@ func TestConfigErrors(t *testing.T) {
 func TestRefusedByTheBroker(t *testing.T) {
 	t.Parallel()
 	b := rabbit(t)
-	o := bus.NewOpener(amqpbus.Scheme(amqpbus.Config{}))
+	scheme := amqpbus.Scheme(amqpbus.Config{})
 	b.open(t, amqpbus.Config{}, "") // makes the exchange that is deleted at the end
 	u, err := url.Parse(b.rawURL(t, "", ""))
 	if err != nil {
@@ -105,7 +105,7 @@ func TestRefusedByTheBroker(t *testing.T) {
 	vhost.Path = "/no-such-vhost"
 	u.User = url.UserPassword("nobody", "s3cret")
 	for _, raw := range []string{u.String(), vhost.String()} {
-		opened, err := o.Open(t.Context(), raw)
+		opened, err := bus.Open(t.Context(), raw, scheme)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestPingEndsWithItsContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close() //nolint:errcheck // nothing to lose
-	opened, err := bus.NewOpener(amqpbus.Scheme(amqpbus.Config{})).Open(t.Context(), "amqp://"+l.Addr().String()+"/")
+	opened, err := bus.Open(t.Context(), "amqp://"+l.Addr().String()+"/", amqpbus.Scheme(amqpbus.Config{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestTLS(t *testing.T) {
 	at := secure.Addr().String()
 	sealed := strings.Replace(b.rawURL(t, at, ""), "amqp://", "amqps://", 1) + "&server_name_indication=rabbit.test"
 	tlstest.Run(t, tlstest.Server{
-		Schemes: amqpbus.Schemes(amqpbus.Config{Logger: slog.New(slog.DiscardHandler)}), Address: at,
+		Schemes: []bus.Scheme{amqpbus.Scheme(amqpbus.Config{Logger: slog.New(slog.DiscardHandler)})}, Address: at,
 		Trusted: sealed + "&cacertfile=" + cert.Cert,
 		Other:   sealed + "&cacertfile=" + other.Cert, Fix: "?cacertfile=",
 		Plain: b.rawURL(t, at, ""), FixPlain: "amqps://",

@@ -98,18 +98,18 @@ func batchPartialFailure(ctx context.Context, env Env) (err error) {
 	r, err := run(ctx, env.Bus, bus.BatchConsumer{
 		Topic: topic, Group: group, Size: 20, Wait: 200 * time.Millisecond, Retry: bus.FixedRetry(time.Millisecond, 3),
 		Handler: func(_ context.Context, messages []*message.Message) error {
-			var failed bus.BatchError
+			failed := bus.BatchError{}
 			stopped := map[string]bool{}
 			for i, m := range messages {
 				key := event.Key(m)
 				switch {
 				case stopped[key]:
-					failed.Add(i, bus.ErrHeldBack)
+					failed[i] = bus.ErrHeldBack
 				case string(m.Payload) == "a#3" && !once.Swap(true):
 					stopped[key] = true
-					failed.Add(i, errors.New("timeout"))
+					failed[i] = errors.New("timeout")
 				case string(m.Payload) == "b#2":
-					failed.Add(i, fault.MarkPermanent(errors.New("invalid")))
+					failed[i] = fault.MarkPermanent(errors.New("invalid"))
 				default:
 					seen.add(m)
 				}
@@ -183,19 +183,19 @@ func pairHoldsLow(ctx context.Context, env Env) (err error) {
 		return err
 	}
 	defer r.finish(&err)
-	state := func(want bus.State) error {
+	held := func(want bool) error {
 		tick := time.NewTicker(10 * time.Millisecond)
 		defer tick.Stop()
-		for r.Status()[1].State != want {
+		for s := r.Status()[1]; s.Held != want || !s.Running; s = r.Status()[1] {
 			select {
 			case <-tick.C:
 			case <-ctx.Done():
-				return fmt.Errorf("the low consumer is %+v, want %s: %w", r.Status()[1], want, ctx.Err())
+				return fmt.Errorf("the low consumer is %+v, want held %t: %w", r.Status()[1], want, ctx.Err())
 			}
 		}
 		return nil
 	}
-	err = state(bus.Held)
+	err = held(true)
 	if err == nil {
 		err = env.Bus.Publisher().Publish(low, msg("k", 1))
 	}
@@ -209,7 +209,7 @@ func pairHoldsLow(ctx context.Context, env Env) (err error) {
 	if err := errors.Join(highSeen.wait(ctx, backlog), lowSeen.wait(ctx, 1)); err != nil {
 		return err
 	}
-	return state(bus.Running)
+	return held(false)
 }
 
 func obsoleteIsSkipped(ctx context.Context, env Env) (err error) {

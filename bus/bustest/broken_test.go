@@ -100,7 +100,7 @@ func faults() map[string]struct {
 var notBroken = map[string]string{
 	"PublisherCloseClosesNothing":  "bus.Bus shields the driver's publisher",
 	"EndedContextPublishesNothing": "bus.Bus looks at the contexts",
-	"UnknownParameter":             "shown by TestAnOpenerThatTakesAnyParameterFails",
+	"UnknownParameter":             "shown by TestASchemeThatTakesAnyParameterFails",
 }
 
 func TestABrokenDriverFails(t *testing.T) {
@@ -173,10 +173,10 @@ func runCase(t *testing.T, name string, wrap func(bus.Driver) bus.Driver) error 
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
-	o := bus.NewOpener(membus.Scheme())
+	scheme := membus.Scheme()
 	var under []bus.Driver // closed in any case, even under a wrapper that does not close
 	again := func() (*bus.Bus, error) {
-		b, err := o.Open(ctx, "mem://store")
+		b, err := bus.Open(ctx, "mem://store", scheme)
 		if err != nil {
 			return nil, err
 		}
@@ -195,9 +195,11 @@ func runCase(t *testing.T, name string, wrap func(bus.Driver) bus.Driver) error 
 	}()
 	return bustest.Cases()[i].Test(ctx, bustest.Env{
 		Bus: b, Again: again,
-		OpenURL: func(ctx context.Context, query string) (*bus.Bus, error) { return o.Open(ctx, "mem://?"+query) },
+		OpenURL: func(ctx context.Context, query string) (*bus.Bus, error) {
+			return bus.Open(ctx, "mem://?"+query, scheme)
+		},
 		Absent: func() (*bus.Bus, func() error, error) {
-			b, err := o.Open(ctx, "mem://store")
+			b, err := bus.Open(ctx, "mem://store", scheme)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -213,16 +215,16 @@ func runCase(t *testing.T, name string, wrap func(bus.Driver) bus.Driver) error 
 
 type careless struct{}
 
-func (careless) Name() string { return "careless" }
+func (careless) Names() []string { return []string{"careless"} }
 func (careless) Open(ctx context.Context, _ *url.URL) (bus.Driver, error) {
 	return membus.Scheme().Open(ctx, &url.URL{Scheme: "mem"})
 }
 
-func TestAnOpenerThatTakesAnyParameterFails(t *testing.T) {
+func TestASchemeThatTakesAnyParameterFails(t *testing.T) {
 	i := slices.IndexFunc(bustest.Cases(), func(c bustest.Case) bool { return c.Name == "UnknownParameter" })
-	o := bus.NewOpener(careless{})
+	scheme := careless{}
 	err := bustest.Cases()[i].Test(t.Context(), bustest.Env{OpenURL: func(ctx context.Context, query string) (*bus.Bus, error) {
-		return o.Open(ctx, "careless://?"+query)
+		return bus.Open(ctx, "careless://?"+query, scheme)
 	}})
 	if err == nil {
 		t.Error("the case passed")

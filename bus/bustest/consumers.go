@@ -91,9 +91,9 @@ func poisonMessage(ctx context.Context, env Env) (err error) {
 	}
 	seen, othersDone := newTrail(env.Bus), make(chan struct{})
 	var others, tries atomic.Int32
-	letters := make(chan bus.DeadLetter, 10)
+	letters := make(chan bus.Report, 10)
 	r, err := run(ctx, env.Bus, bus.Consumer{
-		Topic: topic, Group: group, Retry: bus.FixedRetry(time.Millisecond, 2), DeadLetter: bus.DLT(),
+		Topic: topic, Group: group, Retry: bus.FixedRetry(time.Millisecond, 2),
 		Handler: func(m *message.Message) error {
 			if string(m.Payload) == "bad#3" {
 				if tries.Add(1) == 1 {
@@ -109,7 +109,7 @@ func poisonMessage(ctx context.Context, env Env) (err error) {
 			}
 			return nil
 		},
-		Hooks: bus.Hooks{OnDeadLetter: func(d bus.DeadLetter) { letters <- d }},
+		Hooks: bus.Hooks{OnDeadLetter: func(d bus.Report) { letters <- d }},
 	})
 	if err != nil {
 		return err
@@ -207,9 +207,9 @@ func infrastructurePause(ctx context.Context, env Env) (err error) {
 			return nil
 		},
 		Hooks: bus.Hooks{
-			OnDeadLetter: func(bus.DeadLetter) { letters.Add(1) },
-			OnPause:      func(bus.Pause) { pauses.Add(1) },
-			OnResume:     func(bus.Resume) { resumes.Add(1) },
+			OnDeadLetter: func(bus.Report) { letters.Add(1) },
+			OnPause:      func(bus.Report) { pauses.Add(1) },
+			OnResume:     func(bus.Report) { resumes.Add(1) },
 		},
 	})
 	if err != nil {
@@ -261,7 +261,7 @@ func failsAlone(ctx context.Context, env Env) (err error) {
 			seen.add(m)
 			return nil
 		},
-		Hooks: bus.Hooks{OnDeadLetter: func(d bus.DeadLetter) {
+		Hooks: bus.Hooks{OnDeadLetter: func(d bus.Report) {
 			if string(d.Message.Payload) == "bad#1" {
 				letters.Add(1)
 			}

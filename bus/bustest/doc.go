@@ -3,11 +3,10 @@
 //
 //	func TestConformance(t *testing.T) {
 //		scheme := mybus.Scheme(mybus.Config{})
-//		opener := bus.NewOpener(scheme)
-//		open := func(t *testing.T) *bus.Bus { … opener.Open(ctx, url of a fresh store) … }
+//		open := func(t *testing.T) *bus.Bus { … bus.Open(ctx, url of a fresh store, scheme) … }
 //		bustest.Run(t, open,
 //			bustest.Again(func(t *testing.T, b *bus.Bus) *bus.Bus { … the same store once more … }),
-//			bustest.URL(opener, "my://host"),
+//			bustest.URL("my://host", scheme),
 //			bustest.Absent(func(t *testing.T, address string) (b *bus.Bus, server string) { … my://address, a fresh store … }))
 //	}
 //
@@ -42,7 +41,7 @@
 //	an unknown URL parameter is an error that names it      UnknownParameter
 //	lag and browsing are correct                            LagCountsDown, LagKnowsTheOldest,
 //	                                                        BrowseConsumesNothing
-//	a topic is found by name; HasTopic creates none         TopicsAreFound
+//	a topic is found by name, and is not created by that    TopicsAreFound
 //	shutdown lets handlers finish                           DrainOnShutdown
 //	a poison message does not stop or reorder the rest      PoisonMessageIsDeadLettered
 //	a message that fails as if a dependency were down

@@ -57,7 +57,7 @@ func dig(ctx context.Context, env Env, n int) (_ *grave, err error) {
 	r, err := run(ctx, env.Bus, bus.Consumer{
 		Topic: g.topic, Group: g.group,
 		Handler: func(*message.Message) error { return fault.MarkPermanent(errors.New("sold out")) },
-		Hooks:   bus.Hooks{OnDeadLetter: func(bus.DeadLetter) { buried <- struct{}{} }},
+		Hooks:   bus.Hooks{OnDeadLetter: func(bus.Report) { buried <- struct{}{} }},
 	})
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ type Option func(*options)
 
 type options struct {
 	again     func(t *testing.T, b *bus.Bus) *bus.Bus
-	opener    *bus.Opener
+	schemes   []bus.Scheme
 	url       string
 	absent    func(t *testing.T, address string) (b *bus.Bus, server string)
 	restart   []string
@@ -29,10 +29,10 @@ func Again(open func(t *testing.T, b *bus.Bus) *bus.Bus) Option {
 	return func(o *options) { o.again = open }
 }
 
-// URL sets a URL of the transport without a query, and the Opener that opens it, for the cases
+// URL sets a URL of the transport without a query, and the schemes that open it, for the cases
 // about URLs. It is required.
-func URL(o *bus.Opener, rawURL string) Option {
-	return func(opts *options) { opts.opener, opts.url = o, rawURL }
+func URL(rawURL string, schemes ...bus.Scheme) Option {
+	return func(o *options) { o.url, o.schemes = rawURL, schemes }
 }
 
 // RestartCommand sets a command that restarts the transport's server, for Watermill's
@@ -53,7 +53,7 @@ func Run(t *testing.T, open func(t *testing.T) *bus.Bus, opts ...Option) {
 	for _, opt := range opts {
 		opt(&o)
 	}
-	if o.again == nil || o.opener == nil {
+	if o.again == nil || len(o.schemes) == 0 {
 		t.Fatal("bustest: give the options Again and URL: no case is left out silently")
 	}
 	opened := func(t *testing.T) *bus.Bus {
@@ -100,7 +100,7 @@ func Run(t *testing.T, open func(t *testing.T) *bus.Bus, opts ...Option) {
 					return nil, errors.New("bustest: Again returned no bus")
 				},
 				OpenURL: func(ctx context.Context, query string) (*bus.Bus, error) {
-					return o.opener.Open(ctx, o.url+"?"+query)
+					return bus.Open(ctx, o.url+"?"+query, o.schemes...)
 				},
 				Absent: func() (*bus.Bus, func() error, error) { return o.absence(t) },
 			})

@@ -43,7 +43,7 @@ func TestConsumingByBrokers(t *testing.T) {
 			defer cancel()
 			b := openBus(t, kafkabus.Config{}, url)
 			require.NoError(t, c.Test(ctx, bustest.Env{Bus: b, Again: func() (*bus.Bus, error) {
-				return bus.NewOpener(kafkabus.Scheme(kafkabus.Config{Logger: quiet})).Open(t.Context(), url)
+				return bus.Open(t.Context(), url, kafkabus.Scheme(kafkabus.Config{Logger: quiet}))
 			}}))
 		})
 	}

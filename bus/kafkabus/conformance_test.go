@@ -17,9 +17,9 @@ func TestConformance(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		// With a short wait, members come and go sooner.
 		cfg := kafkabus.Config{Logger: quiet, Options: []kgo.Opt{kgo.FetchMaxWait(100 * time.Millisecond)}}
-		o := bus.NewOpener(kafkabus.Scheme(cfg))
+		scheme := kafkabus.Scheme(cfg)
 		open := func(t *testing.T) *bus.Bus {
-			b, err := o.Open(t.Context(), url)
+			b, err := bus.Open(t.Context(), url, scheme)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -27,7 +27,7 @@ func TestConformance(t *testing.T) {
 		}
 		bustest.Run(t, open,
 			bustest.Again(func(t *testing.T, _ *bus.Bus) *bus.Bus { return open(t) }),
-			bustest.URL(o, url),
+			bustest.URL(url, scheme),
 			bustest.Absent(func(t *testing.T, address string) (*bus.Bus, string) {
 				moved, server := servicetest.Elsewhere(t, url, address)
 				return openBus(t, cfg, moved), server

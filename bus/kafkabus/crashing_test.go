@@ -71,7 +71,7 @@ func (g crashing) start(t *testing.T, cfg kafkabus.Config) (s driver.Source, die
 	t.Helper()
 	w := new(wire)
 	cfg.Instance, cfg.Logger, cfg.Options = "pod-1", quiet, append(cfg.Options, kgo.Dialer(w.dial))
-	b, err := bus.NewOpener(kafkabus.Scheme(cfg)).Open(t.Context(), g.url)
+	b, err := bus.Open(t.Context(), g.url, kafkabus.Scheme(cfg))
 	require.NoError(t, err)
 	var closing sync.WaitGroup
 	end := sync.OnceFunc(func() {

@@ -286,7 +286,7 @@ func (a alwaysOn) WithAttrs([]slog.Attr) slog.Handler     { return a }
 func TestCloseWithoutBroker(t *testing.T) {
 	t.Parallel()
 	c := fake(t)
-	b, err := bus.NewOpener(kafkabus.Scheme(kafkabus.Config{Logger: quiet, CommitInterval: time.Hour})).Open(t.Context(), urlOf(c))
+	b, err := bus.Open(t.Context(), urlOf(c), kafkabus.Scheme(kafkabus.Config{Logger: quiet, CommitInterval: time.Hour}))
 	if err != nil {
 		t.Fatal(err)
 	}

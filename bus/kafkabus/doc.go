@@ -1,8 +1,7 @@
 // Package kafkabus is the transport kafka://: topics and consumer groups of
 // Apache Kafka 2.4 and newer, 4.x included.
 //
-//	o := bus.NewOpener(kafkabus.Scheme(kafkabus.Config{}))
-//	b, err := o.Open(ctx, "kafka://k1:9092,k2:9092/?replication=3")
+//	b, err := bus.Open(ctx, "kafka://k1:9092,k2:9092/?replication=3", kafkabus.Scheme(kafkabus.Config{}))
 //
 // The host part lists brokers, each with its port. A single broker without a port has 9092.
 // Parameters:

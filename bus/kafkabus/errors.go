@@ -11,9 +11,9 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// ErrTopic is wrapped by the error of Declare for a topic that exists with another number
+// errTopic is wrapped by the error of Declare for a topic that exists with another number
 // of partitions, or that the cluster cannot hold as declared.
-var ErrTopic = errors.New("the topic cannot be as declared")
+var errTopic = errors.New("the topic cannot be as declared")
 
 // isKerror reports whether err is one of these errors of the brokers.
 func isKerror(err error, these ...*kerr.Error) bool {
@@ -49,7 +49,7 @@ func judged(err error) error {
 }
 
 func classify(err error) fault.Class {
-	if permanent(err) || errors.Is(err, ErrTopic) {
+	if permanent(err) || errors.Is(err, errTopic) {
 		return fault.Permanent
 	}
 	return fault.Infrastructure

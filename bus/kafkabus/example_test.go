@@ -22,7 +22,7 @@ func ExampleScheme() {
 	defer cluster.Close()
 	url := "kafka://" + cluster.ListenAddrs()[0] + "/?partitions=6"
 
-	b, err := bus.NewOpener(kafkabus.Scheme(kafkabus.Config{ClientID: "tickets"})).Open(ctx, url)
+	b, err := bus.Open(ctx, url, kafkabus.Scheme(kafkabus.Config{ClientID: "tickets"}))
 	check(err)
 	defer b.Close()
 	check(b.Declare(ctx, bus.Topic{Name: "seats", Retention: 72 * time.Hour, Groups: []string{"printer"}}))

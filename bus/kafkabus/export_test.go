@@ -7,6 +7,11 @@ import (
 	"github.com/millrace-go/millrace/bus"
 )
 
+// The errors that tests tell apart.
+var (
+	ErrTopic = errTopic
+)
+
 // Waiting returns how many messages are in the publisher's memory.
 func Waiting(d bus.Driver) (n int) {
 	p := d.(*driver).publisher

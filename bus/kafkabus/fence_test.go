@@ -20,7 +20,7 @@ func TestNoCommitOfALostPartition(t *testing.T) {
 	c, err := kfake.NewCluster(kfake.NumBrokers(1))
 	require.NoError(t, err)
 	defer c.Close()
-	b, err := bus.NewOpener(Scheme(Config{Partitions: 1, CommitInterval: time.Hour})).Open(t.Context(), "kafka://"+strings.Join(c.ListenAddrs(), ","))
+	b, err := bus.Open(t.Context(), "kafka://"+strings.Join(c.ListenAddrs(), ","), Scheme(Config{Partitions: 1, CommitInterval: time.Hour}))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, b.Close()) }()
 	require.NoError(t, b.Publisher().Publish("topic", message.NewMessage("1", []byte("1"))))

@@ -59,7 +59,7 @@ func openBus(t testing.TB, cfg kafkabus.Config, url string) *bus.Bus {
 	if cfg.Logger == nil {
 		cfg.Logger = quiet
 	}
-	b, err := bus.NewOpener(kafkabus.Scheme(cfg)).Open(t.Context(), url)
+	b, err := bus.Open(t.Context(), url, kafkabus.Scheme(cfg))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -373,7 +373,7 @@ func TestPublishBuffer(t *testing.T) {
 func TestCloseEndsPublishing(t *testing.T) {
 	t.Parallel()
 	c := fake(t)
-	b, err := bus.NewOpener(kafkabus.Scheme(kafkabus.Config{Logger: quiet})).Open(t.Context(), urlOf(c))
+	b, err := bus.Open(t.Context(), urlOf(c), kafkabus.Scheme(kafkabus.Config{Logger: quiet}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,8 +66,14 @@ type Config struct {
 	// each connection, and again before the end of a session that the broker limits. It has
 	// 10 s, and a request that needs the connection waits for it.
 	Token func(context.Context) (string, error)
-	// AWS returns the keys of sasl=aws-msk-iam, if the URL has none. It is called as Token is.
-	AWS AWSCredentials
+	// AWS returns the keys of sasl=aws-msk-iam, if the URL has none; sessionToken is empty for
+	// permanent keys. It is called as Token is. The credentials of the AWS SDK, for example:
+	//
+	//	func(ctx context.Context) (string, string, string, error) {
+	//		c, err := awsConfig.Credentials.Retrieve(ctx)
+	//		return c.AccessKeyID, c.SecretAccessKey, c.SessionToken, err
+	//	}
+	AWS func(ctx context.Context) (accessKey, secretKey, sessionToken string, err error)
 
 	// Options may change the clients, for settings that have no parameter here. They come
 	// last, so they override those of this package. Do not change the options behind the
@@ -126,7 +132,7 @@ const brokersDefault = -1
 // in the package's documentation. The first use connects to a broker.
 func Scheme(cfg Config) bus.Scheme { return scheme{cfg} }
 
-func (scheme) Name() string { return "kafka" }
+func (scheme) Names() []string { return []string{"kafka"} }
 
 func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	set, err := parse(u, s.cfg)

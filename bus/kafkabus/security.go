@@ -27,7 +27,7 @@ type security struct {
 	tokenFile    string // of oauthbearer
 	sessionToken string // of aws-msk-iam
 	token        func(context.Context) (string, error)
-	aws          AWSCredentials
+	aws          func(ctx context.Context) (accessKey, secretKey, sessionToken string, err error)
 }
 
 const (

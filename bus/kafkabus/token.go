@@ -13,15 +13,6 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/oauth"
 )
 
-// AWSCredentials returns the keys for sasl=aws-msk-iam; sessionToken is empty for permanent
-// keys. The credentials of the AWS SDK, for example:
-//
-//	func(ctx context.Context) (string, string, string, error) {
-//		c, err := awsConfig.Credentials.Retrieve(ctx)
-//		return c.AccessKeyID, c.SecretAccessKey, c.SessionToken, err
-//	}
-type AWSCredentials func(ctx context.Context) (accessKey, secretKey, sessionToken string, err error)
-
 func (s security) validateToken() error {
 	switch {
 	case s.password() != "" && s.tokenFile != "":

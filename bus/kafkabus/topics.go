@@ -94,7 +94,7 @@ func (t *topics) declare(ctx context.Context, want bus.Topic) error {
 	}
 	if n := len(have.Partitions); want.Partitions != 0 && n != want.Partitions {
 		return fmt.Errorf("%w: %s has %d partitions, not %d; another number would send a key to another partition and break its order, "+
-			"so declare %d, or make a new topic", ErrTopic, want.Name, n, want.Partitions, n)
+			"so declare %d, or make a new topic", errTopic, want.Name, n, want.Partitions, n)
 	}
 	if err := t.retain(ctx, want); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (t *topics) create(ctx context.Context, want bus.Topic) error {
 		}
 		if n := len(cluster.Brokers); replication > n {
 			return answer, fmt.Errorf("%w: %s needs %d brokers for %d copies, and the cluster has %d; lower the replication",
-				ErrTopic, want.Name, replication, replication, n)
+				errTopic, want.Name, replication, replication, n)
 		}
 		answer, err = t.d.admin.CreateTopic(ctx, int32(partitions), int16(replication), config, want.Name)
 		if err != nil && answer.ErrMessage != "" {

@@ -127,7 +127,7 @@ func TestURLErrors(t *testing.T) {
 		}
 	}
 	// A list with ports for only some brokers, which net/url takes for a bad port.
-	_, err := bus.NewOpener(Scheme(Config{})).Open(t.Context(), "kafka://u:secret@h1:9092,h2/")
+	_, err := bus.Open(t.Context(), "kafka://u:secret@h1:9092,h2/", Scheme(Config{}))
 	if err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("got %v", err)
 	}

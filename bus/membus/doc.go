@@ -2,9 +2,8 @@
 // opened by mem:// URLs. It is for tests and experiments. It is not durable, as its capabilities
 // declare: when the last bus on a store is closed, or the process ends, all messages are gone.
 //
-//	o := bus.NewOpener(membus.Scheme())
-//	b, err := o.Open(ctx, "mem://")                      // a store of its own
-//	b, err := o.Open(ctx, "mem://orders?retention=1000") // shared by that name
+//	b, err := bus.Open(ctx, "mem://", membus.Scheme())                      // a store of its own
+//	b, err := bus.Open(ctx, "mem://orders?retention=1000", membus.Scheme()) // shared by that name
 //
 // Unlike Watermill's GoChannel it keeps order, and messages without a subscriber.
 //
@@ -24,7 +23,7 @@
 // stopped. So order per key holds, and a second instance adds safety but no speed.
 //
 // Failure modes: Publish never waits. When a topic is full and a group has not acknowledged the
-// oldest message, Publish fails with ErrFull until that group reads: a group without consumers
+// oldest message, Publish fails until that group reads: a group without consumers
 // eventually fills its topic, and so do dead letters that are not redriven or dropped. Retention
 // by time, partitions and replication in a declaration are accepted and have no effect.
 package membus

@@ -14,9 +14,9 @@ import (
 	"github.com/millrace-go/millrace/bus/driver"
 )
 
-// ErrFull is returned by Publish when a topic is full and a group has not yet acknowledged the
+// errFull is returned by Publish when a topic is full and a group has not yet acknowledged the
 // oldest message. No message is dropped that a group still has to read.
-var ErrFull = errors.New("membus: the topic is full")
+var errFull = errors.New("membus: the topic is full")
 
 // transport is one opened bus on a store.
 type transport struct {

@@ -12,7 +12,7 @@ import (
 
 func ExampleScheme() {
 	ctx := context.Background()
-	b, err := bus.NewOpener(membus.Scheme()).Open(ctx, "mem://?retention=1000")
+	b, err := bus.Open(ctx, "mem://?retention=1000", membus.Scheme())
 	if err != nil {
 		panic(err)
 	}
@@ -33,15 +33,4 @@ func ExampleScheme() {
 	fmt.Printf("%s\n", m.Payload)
 	m.Ack()
 	// Output: hello
-}
-
-func ExampleOpen() {
-	driver, err := membus.Open(membus.Config{Retention: 10})
-	if err != nil {
-		panic(err)
-	}
-	b := bus.New("mem", driver)
-	defer b.Close()
-	fmt.Println("groups:", b.Capabilities().ConsumerGroups, "durable:", b.Capabilities().Durable)
-	// Output: groups: true durable: false
 }

@@ -20,9 +20,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func open(t *testing.T, o *bus.Opener, url string) *bus.Bus {
+func open(t *testing.T, scheme bus.Scheme, url string) *bus.Bus {
 	t.Helper()
-	b, err := o.Open(t.Context(), url)
+	b, err := bus.Open(t.Context(), url, scheme)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,13 +35,13 @@ func open(t *testing.T, o *bus.Opener, url string) *bus.Bus {
 }
 
 func TestConformance(t *testing.T) {
-	o := bus.NewOpener(membus.Scheme())
+	scheme := membus.Scheme()
 	url := func(t *testing.T) string {
 		return "mem://" + strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
 	}
-	bustest.Run(t, func(t *testing.T) *bus.Bus { return open(t, o, url(t)) },
-		bustest.Again(func(t *testing.T, _ *bus.Bus) *bus.Bus { return open(t, o, url(t)) }),
-		bustest.URL(o, "mem://"))
+	bustest.Run(t, func(t *testing.T) *bus.Bus { return open(t, scheme, url(t)) },
+		bustest.Again(func(t *testing.T, _ *bus.Bus) *bus.Bus { return open(t, scheme, url(t)) }),
+		bustest.URL("mem://", scheme))
 }
 
 func publish(b *bus.Bus, topic string, payloads ...string) error {
@@ -75,7 +75,7 @@ func receive(t *testing.T, b *bus.Bus, group, topic string, n int) string {
 }
 
 func TestRetentionDropsWhatEveryGroupHasRead(t *testing.T) {
-	b := open(t, bus.NewOpener(membus.Scheme()), "mem://?retention=3")
+	b := open(t, membus.Scheme(), "mem://?retention=3")
 	if err := publish(b, "t", "1", "2", "3", "4", "5"); err != nil {
 		t.Fatal(err) // no group: the oldest are dropped
 	}
@@ -91,7 +91,7 @@ func TestRetentionDropsWhatEveryGroupHasRead(t *testing.T) {
 }
 
 func TestRetentionRefusesToDropWhatAGroupHasNotRead(t *testing.T) {
-	b := open(t, bus.NewOpener(membus.Scheme()), "mem://?retention=3")
+	b := open(t, membus.Scheme(), "mem://?retention=3")
 	if err := b.Declare(t.Context(), bus.Topic{Name: "t", Groups: []string{"slow"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestRetentionRefusesToDropWhatAGroupHasNotRead(t *testing.T) {
 }
 
 func TestAPublishLargerThanTheRetentionIsRefused(t *testing.T) {
-	b := open(t, bus.NewOpener(membus.Scheme()), "mem://?retention=2")
+	b := open(t, membus.Scheme(), "mem://?retention=2")
 	m := func(id string) *message.Message { return message.NewMessage(id, nil) }
 	err := b.Publisher().Publish("t", m("1"), m("2"), m("3"))
 	if fault.Of(err) != fault.Permanent {
@@ -126,9 +126,9 @@ func TestAPublishLargerThanTheRetentionIsRefused(t *testing.T) {
 }
 
 func TestNamesShareAStoreWhileOneIsOpen(t *testing.T) {
-	o := bus.NewOpener(membus.Scheme())
-	a, b := open(t, o, "mem://shared"), open(t, o, "mem://shared")
-	other, private := open(t, o, "mem://other"), open(t, o, "mem://")
+	scheme := membus.Scheme()
+	a, b := open(t, scheme, "mem://shared"), open(t, scheme, "mem://shared")
+	other, private := open(t, scheme, "mem://other"), open(t, scheme, "mem://")
 	if err := publish(a, "t", "1"); err != nil {
 		t.Fatal(err)
 	}
@@ -147,18 +147,17 @@ func TestNamesShareAStoreWhileOneIsOpen(t *testing.T) {
 		t.Fatal("closing one bus emptied the other's store")
 	}
 	b.Close()
-	if count(open(t, o, "mem://shared")) != 0 {
+	if count(open(t, scheme, "mem://shared")) != 0 {
 		t.Fatal("the store outlived its last bus")
 	}
 }
 
 func TestPendingShowsWhatAGroupHasNotAcknowledged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, err := membus.Open(membus.Config{Retention: 5})
+		b, err := bus.Open(t.Context(), "mem://?retention=5", membus.Scheme())
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := bus.New("mem", d)
 		defer b.Close()
 		pending := func(group string, limit int, want string) {
 			t.Helper()
@@ -179,7 +178,7 @@ func TestPendingShowsWhatAGroupHasNotAcknowledged(t *testing.T) {
 			t.Fatal(err) // the first is dropped again
 		}
 		pending("nobody", 10, "1 2 3 4 5")
-		sub := sourcetest.Subscriber(d, "g", 10)
+		sub := sourcetest.Subscriber(b.Driver(), "g", 10)
 		ch, err := sub.Subscribe(t.Context(), "t")
 		if err != nil {
 			t.Fatal(err)
@@ -203,14 +202,13 @@ func TestPendingShowsWhatAGroupHasNotAcknowledged(t *testing.T) {
 // The driver's own subscriber, without a dispatcher.
 func TestTheWindowBoundsWhatIsUnacknowledged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, err := membus.Open(membus.Config{})
+		b, err := bus.Open(t.Context(), "mem://", membus.Scheme())
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := bus.New("mem", d)
 		defer b.Close()
 		const window = 3
-		sub := sourcetest.Subscriber(d, "g", window)
+		sub := sourcetest.Subscriber(b.Driver(), "g", window)
 		defer sub.Close()
 		ch, err := sub.Subscribe(t.Context(), "t")
 		if err != nil {
@@ -265,8 +263,8 @@ func TestTheWindowBoundsWhatIsUnacknowledged(t *testing.T) {
 }
 
 func TestURLErrors(t *testing.T) {
-	o := bus.NewOpener(membus.Scheme())
-	open(t, o, "mem://kept?retention=5")
+	scheme := membus.Scheme()
+	open(t, scheme, "mem://kept?retention=5")
 	for url, want := range map[string]string{
 		"mem://?retention=0":             `"retention" is "0"`,
 		"mem://?retention=many":          `"retention" is "many"`,
@@ -276,7 +274,7 @@ func TestURLErrors(t *testing.T) {
 		"mem://name/path":                "has a path",
 		"mem://kept?retention=6":         "retention=5",
 	} {
-		b, err := o.Open(t.Context(), url)
+		b, err := bus.Open(t.Context(), url, scheme)
 		if err == nil {
 			b.Close()
 			t.Errorf("%s was opened", url)
@@ -289,7 +287,7 @@ func TestURLErrors(t *testing.T) {
 }
 
 func TestItSaysThatItIsNotDurable(t *testing.T) {
-	b := open(t, bus.NewOpener(membus.Scheme()), "mem://")
+	b := open(t, membus.Scheme(), "mem://")
 	want := bus.Capabilities{OrderedPerKey: true, ConsumerGroups: true, Replay: true}
 	if got := b.Capabilities(); got != want {
 		t.Fatalf("capabilities %+v, want %+v", got, want)

@@ -22,26 +22,12 @@ const defaultRetention = 100_000
 // The first open bus of a name sets it; another value later is an error.
 func Scheme() bus.Scheme { return &scheme{stores: map[string]*store{}} }
 
-// Config configures [Open]. The zero value works.
-type Config struct {
-	// Retention is how many messages a topic keeps; 100,000 when 0.
-	Retention int
-}
-
-// Open opens a store of its own, without a URL; pass it to bus.New.
-func Open(cfg Config) (bus.Driver, error) {
-	if cfg.Retention < 0 {
-		return nil, fmt.Errorf("membus: Retention is %d; give at least 1, or 0 for the default %d", cfg.Retention, defaultRetention)
-	}
-	return newDriver(newStore(cfg.Retention), func() {}), nil
-}
-
 type scheme struct {
 	mu     sync.Mutex
 	stores map[string]*store
 }
 
-func (s *scheme) Name() string { return "mem" }
+func (s *scheme) Names() []string { return []string{"mem"} }
 
 func (s *scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	params := driver.NewParams(u)

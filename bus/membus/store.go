@@ -108,7 +108,7 @@ func (t *topic) drop(n int) error {
 	}
 	for name, g := range t.groups {
 		if g.cursor < t.first+int64(n) {
-			return fmt.Errorf("%w: topic %s, retention %d, group %s is %d behind", ErrFull, t.name, t.retention, name, t.end()-g.cursor)
+			return fmt.Errorf("%w: topic %s, retention %d, group %s is %d behind", errFull, t.name, t.retention, name, t.end()-g.cursor)
 		}
 	}
 	clear(t.entries[:n]) // or the slice would keep them alive

@@ -16,10 +16,10 @@ func TestConformance(t *testing.T) {
 }
 
 func conformance(t *testing.T, server servicetest.MySQLServer, mode string) {
-	o := bus.NewOpener(mysqlbus.Scheme(mysqlbus.Config{}))
+	scheme := mysqlbus.Scheme(mysqlbus.Config{})
 	urls := map[*bus.Bus]string{}
 	open := func(t *testing.T, url string) *bus.Bus {
-		b, err := o.Open(t.Context(), url+"?mode="+mode)
+		b, err := bus.Open(t.Context(), url+"?mode="+mode, scheme)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,7 +28,7 @@ func conformance(t *testing.T, server servicetest.MySQLServer, mode string) {
 	}
 	opts := []bustest.Option{
 		bustest.Again(func(t *testing.T, b *bus.Bus) *bus.Bus { return open(t, urls[b]) }),
-		bustest.URL(o, "mysql://millrace@127.0.0.1:1/nowhere"),
+		bustest.URL("mysql://millrace@127.0.0.1:1/nowhere", scheme),
 		bustest.Absent(func(t *testing.T, address string) (*bus.Bus, string) {
 			url, host := servicetest.Elsewhere(t, server.URL(t), address)
 			return open(t, url), host

@@ -2,15 +2,17 @@
 // for teams that have one and do not want a broker yet. It is tested on MySQL 9.7 and MariaDB
 // 10.11, and needs features of MySQL 8.0.13 and MariaDB 10.6.
 //
-//	o := bus.NewOpener(mysqlbus.Scheme(mysqlbus.Config{DB: db}))
-//	b, err := o.Open(ctx, "mysql://app:secret@db.internal:3306/app")
+//	b, err := bus.Open(ctx, "mysql://app:secret@db.internal:3306/app", mysqlbus.Scheme(mysqlbus.Config{DB: db}))
 //
-// Parameters of the URL, beside those of the connection ([Parameters]):
+// Parameters of the URL:
 //
 //	partitions=3     of a topic that is used before it is declared
 //	retention=72h    how long messages are kept that every group has acknowledged
 //	poll=100ms       how often an idle process looks for messages of others
 //	mode=log         or tx, see below
+//
+// These parameters are passed on to the connection: compress, connectionAttributes, innodb_lock_wait_timeout, lock_wait_timeout,
+// maxAllowedPacket, readTimeout, timeout, tls, tls-ca, tls-cert, tls-key, writeTimeout.
 //
 // # Two modes
 //
@@ -98,7 +100,7 @@
 //
 // bus_messages (append-only), bus_messages_lanes, bus_cursors (one row per group and partition),
 // bus_topics, bus_turn, bus_members and bus_starts. The first use migrates them;
-// [PrintMigrations] shows them. Deleting rows of bus_messages by hand is safe; deleting a row of
+// `millrace migrate print` shows them. Deleting rows of bus_messages by hand is safe; deleting a row of
 // bus_cursors makes its group start again at the earliest message. A group that no longer exists
 // prevents its messages from being pruned: delete its rows of bus_cursors.
 //

@@ -50,19 +50,19 @@ type scheme struct{ cfg Config }
 // Open does not connect: the first use does, and creates missing tables.
 //
 // Parameters of the bus: partitions (3), retention (72h), poll (100ms), mode (log, or tx; see
-// the package's doc). The parameters in [Parameters] are passed on to the connection.
+// the package's doc). Those of the connection are listed in the package's doc.
 func Scheme(cfg Config) bus.Scheme { return scheme{cfg} }
 
-// Parameters lists the parameters of a URL that are passed on to the connection.
-func Parameters() []string {
+// parameters lists the parameters of a URL that are passed on to the connection.
+func parameters() []string {
 	return []string{
 		"compress", "connectionAttributes", "innodb_lock_wait_timeout", "lock_wait_timeout", "maxAllowedPacket",
 		"readTimeout", "timeout", "tls", "tls-ca", "tls-cert", "tls-key", "writeTimeout",
 	}
 }
 
-func (scheme) Name() string { return "mysql" }
+func (scheme) Names() []string { return []string{"mysql"} }
 
 func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
-	return logbus.Settings(s.cfg).Open(u, logbus.Server{Scheme: "mysql", Parameters: Parameters(), Pool: mysqldb.Open, Log: openLog, Tx: openTx})
+	return logbus.Settings(s.cfg).Open(u, logbus.Server{Scheme: "mysql", Parameters: parameters(), Pool: mysqldb.Open, Log: openLog, Tx: openTx})
 }

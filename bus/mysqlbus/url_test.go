@@ -11,6 +11,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/mysqlbus"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/log/logbus"
 	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -20,7 +21,7 @@ func TestURLErrors(t *testing.T) {
 	const at = "mysql://app:s3cret@127.0.0.1:1/app"
 	open := func(cfg mysqlbus.Config, url string) error {
 		t.Helper()
-		b, err := bus.NewOpener(mysqlbus.Scheme(cfg)).Open(t.Context(), url)
+		b, err := bus.Open(t.Context(), url, mysqlbus.Scheme(cfg))
 		if err == nil { // an absent server is found by Ping
 			err = b.Ping(t.Context())
 			if cerr := b.Close(); err == nil || cerr != nil || fault.Of(err) != fault.Infrastructure {
@@ -126,7 +127,7 @@ func TestPrintMigrations(t *testing.T) { servicetest.EachMySQL(t, testPrintMigra
 
 func testPrintMigrations(t *testing.T, server servicetest.MySQLServer) {
 	var script bytes.Buffer
-	if err := mysqlbus.PrintMigrations(&script); err != nil {
+	if err := logbus.Print(&script, mysqlbus.Migrations); err != nil {
 		t.Fatal(err)
 	}
 	printed, opened := server.URL(t), server.URL(t)

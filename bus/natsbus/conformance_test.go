@@ -13,10 +13,10 @@ import (
 // Every case has a prefix of its own. Every bus has a connection of its own, so two buses
 // on one prefix are like two processes.
 func TestConformance(t *testing.T) {
-	o := bus.NewOpener(natsbus.Schemes(natsbus.Config{})...)
+	scheme := natsbus.Scheme(natsbus.Config{})
 	places := map[*bus.Bus]string{}
 	openAt := func(t *testing.T, url string) *bus.Bus {
-		b, err := o.Open(t.Context(), url)
+		b, err := bus.Open(t.Context(), url, scheme)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -25,7 +25,7 @@ func TestConformance(t *testing.T) {
 	}
 	bustest.Run(t, func(t *testing.T) *bus.Bus { return openAt(t, natstest.URL(t)) },
 		bustest.Again(func(t *testing.T, b *bus.Bus) *bus.Bus { return openAt(t, places[b]) }),
-		bustest.URL(o, "nats://127.0.0.1:1/"), // parameters are checked before anything is opened
+		bustest.URL("nats://127.0.0.1:1/", scheme), // parameters are checked before anything is opened
 		bustest.Absent(func(t *testing.T, address string) (*bus.Bus, string) {
 			url, server := servicetest.Elsewhere(t, natstest.URL(t), address)
 			return openAt(t, url), server

@@ -1,8 +1,7 @@
 // Package natsbus is the transport nats://: topics and consumer groups in NATS JetStream,
 // on one server or on a cluster.
 //
-//	o := bus.NewOpener(natsbus.Schemes(natsbus.Config{})...)
-//	b, err := o.Open(ctx, "nats://user:password@h1:4222,h2:4222/?replicas=3")
+//	b, err := bus.Open(ctx, "nats://user:password@h1:4222,h2:4222/?replicas=3", natsbus.Scheme(natsbus.Config{}))
 //
 // NATS 2.14 or later is needed, with JetStream. tls:// is the same over TLS. Parameters:
 //

@@ -12,10 +12,10 @@ import (
 )
 
 // A bus opens without its server; the first use fails.
-func ExampleSchemes() {
+func ExampleScheme() {
 	ctx := context.Background()
-	o := bus.NewOpener(natsbus.Schemes(natsbus.Config{})...)
-	b, err := o.Open(ctx, "nats://user:password@127.0.0.1:1/?partitions=6&replicas=3")
+	scheme := natsbus.Scheme(natsbus.Config{})
+	b, err := bus.Open(ctx, "nats://user:password@127.0.0.1:1/?partitions=6&replicas=3", scheme)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -42,7 +42,7 @@ func tryOpen(cfg natsbus.Config, url string) (*bus.Bus, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return bus.NewOpener(natsbus.Schemes(cfg)...).Open(context.Background(), url)
+	return bus.Open(context.Background(), url, natsbus.Scheme(cfg))
 }
 
 func keyed(key, payload string) *message.Message {

@@ -49,23 +49,18 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Schemes returns nats:// and tls://, the latter over TLS.
+// Scheme returns nats:// and tls://, the latter over TLS.
 //
 //	nats://user:password@h1:4222,h2:4222
 //	nats://token@host
 //	tls://host?ca=ca.pem&creds=app.creds
 //
 // The parameters are in the documentation of the package.
-func Schemes(cfg Config) []bus.Scheme {
-	return []bus.Scheme{scheme{"nats", cfg}, scheme{"tls", cfg}}
-}
+func Scheme(cfg Config) bus.Scheme { return scheme{cfg} }
 
-type scheme struct {
-	name string
-	cfg  Config
-}
+type scheme struct{ cfg Config }
 
-func (s scheme) Name() string { return s.name }
+func (scheme) Names() []string { return []string{"nats", "tls"} }
 
 func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	client, cfg, err := parse(u, s.cfg)

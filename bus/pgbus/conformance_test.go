@@ -16,10 +16,10 @@ func TestConformance(t *testing.T) {
 }
 
 func conformance(t *testing.T, mode string) {
-	o := bus.NewOpener(pgbus.Scheme(pgbus.Config{}))
+	scheme := pgbus.Scheme(pgbus.Config{})
 	urls := map[*bus.Bus]string{}
 	open := func(t *testing.T, url string) *bus.Bus {
-		b, err := o.Open(t.Context(), url+"&mode="+mode)
+		b, err := bus.Open(t.Context(), url+"&mode="+mode, scheme)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,7 +28,7 @@ func conformance(t *testing.T, mode string) {
 	}
 	opts := []bustest.Option{
 		bustest.Again(func(t *testing.T, b *bus.Bus) *bus.Bus { return open(t, urls[b]) }),
-		bustest.URL(o, "postgres://millrace@127.0.0.1:1/nowhere"),
+		bustest.URL("postgres://millrace@127.0.0.1:1/nowhere", scheme),
 		bustest.Absent(func(t *testing.T, address string) (*bus.Bus, string) {
 			url, server := servicetest.Elsewhere(t, servicetest.PostgresURL(t), address)
 			return open(t, url), server

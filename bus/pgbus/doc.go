@@ -1,15 +1,18 @@
 // Package pgbus is the transport postgres://…: topics and consumer groups in PostgreSQL 13+, for
 // teams that have a PostgreSQL and do not want a broker yet.
 //
-//	o := bus.NewOpener(pgbus.Schemes(pgbus.Config{DB: db})...)
-//	b, err := o.Open(ctx, "postgres://app:secret@db.internal:5432/app")
+//	b, err := bus.Open(ctx, "postgres://app:secret@db.internal:5432/app", pgbus.Scheme(pgbus.Config{DB: db}))
 //
-// Parameters of the URL, beside those of the connection ([Parameters]):
+// Parameters of the URL:
 //
 //	partitions=3     of a topic that is used before it is declared
 //	retention=72h    how long messages are kept that every group has acknowledged
 //	poll=1s          how often an idle partition is read without a notification
 //	mode=log         or tx, see below
+//
+// These parameters are passed on to the connection: application_name, client_encoding, connect_timeout, default_query_exec_mode,
+// lock_timeout, options, passfile, search_path, sslcert, sslkey, sslmode, sslnegotiation,
+// sslrootcert, sslsni, statement_timeout, target_session_attrs, timezone.
 //
 // # Two modes
 //
@@ -94,7 +97,7 @@
 // bus_messages (append-only), bus_cursors (one row per group and partition),
 // bus_cursors_progress (the position of each cursor: its row with the greatest n),
 // bus_messages_pruned, bus_topics, bus_members and bus_starts, in the first schema of the
-// search_path. The first use migrates them; [PrintMigrations] shows them. Deleting rows of
+// search_path. The first use migrates them; `millrace migrate print` shows them. Deleting rows of
 // bus_messages by hand is safe; deleting a row of bus_cursors makes its group start again at the
 // earliest message. A group that no longer exists prevents its messages from being pruned:
 // delete its rows of bus_cursors.

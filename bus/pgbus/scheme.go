@@ -44,28 +44,21 @@ type Config struct {
 }
 
 // scheme opens postgres:// URLs.
-type scheme struct {
-	name string
-	cfg  Config
-}
+type scheme struct{ cfg Config }
 
-// Schemes returns postgres:// and postgresql://, which are equivalent, as in libpq:
+// Scheme returns postgres:// and postgresql://, which are equivalent, as in libpq:
 // postgres://user:password@host:port/database?…. Open does not connect: the first use does, and
 // creates missing tables.
 //
 // Parameters of the bus: partitions (3), retention (72h), poll (1s), mode (log, or tx; see the
-// package's doc). The parameters in [Parameters] are passed on to the connection.
-func Schemes(cfg Config) []bus.Scheme {
-	return []bus.Scheme{scheme{"postgres", cfg}, scheme{"postgresql", cfg}}
-}
+// package's doc). Those of the connection are listed in the
+// package's doc.
+func Scheme(cfg Config) bus.Scheme { return scheme{cfg} }
 
-// Scheme returns postgres:// alone; see [Schemes].
-func Scheme(cfg Config) bus.Scheme { return scheme{"postgres", cfg} }
-
-// Parameters lists the parameters of a URL that are passed on to the connection: libpq's names,
+// parameters lists the parameters of a URL that are passed on to the connection: libpq's names,
 // as far as pgx knows them, and pgx's default_query_exec_mode, which a pooler needs. A password
 // belongs before the host.
-func Parameters() []string {
+func parameters() []string {
 	return []string{
 		"application_name", "client_encoding", "connect_timeout", "default_query_exec_mode", "lock_timeout", "options", "passfile",
 		"search_path", "sslcert", "sslkey", "sslmode", "sslnegotiation", "sslrootcert", "sslsni",
@@ -73,11 +66,11 @@ func Parameters() []string {
 	}
 }
 
-func (s scheme) Name() string { return s.name }
+func (scheme) Names() []string { return []string{"postgres", "postgresql"} }
 
 func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	if u.Host == "" || len(u.Path) < 2 {
 		return nil, errors.New("the URL names no host or no database; write postgres://user:password@host:5432/database")
 	}
-	return logbus.Settings(s.cfg).Open(u, logbus.Server{Scheme: "postgres", Parameters: Parameters(), Pool: pgdb.Open, Log: openLog, Tx: openTx})
+	return logbus.Settings(s.cfg).Open(u, logbus.Server{Scheme: "postgres", Parameters: parameters(), Pool: pgdb.Open, Log: openLog, Tx: openTx})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/pgbus"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/log/logbus"
 	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -20,7 +21,7 @@ func TestURLErrors(t *testing.T) {
 	const at = "postgres://app:s3cret@127.0.0.1:1/app"
 	open := func(cfg pgbus.Config, url string) error {
 		t.Helper()
-		b, err := bus.NewOpener(pgbus.Scheme(cfg)).Open(t.Context(), url)
+		b, err := bus.Open(t.Context(), url, pgbus.Scheme(cfg))
 		if err == nil { // an absent server is found by Ping
 			err = b.Ping(t.Context())
 			if cerr := b.Close(); err == nil || cerr != nil || fault.Of(err) != fault.Infrastructure {
@@ -90,9 +91,9 @@ func TestConnectionParameters(t *testing.T) {
 	q.Set("retention", "10m")
 	q.Set("poll", "100ms")
 	base.RawQuery = q.Encode()
-	for _, scheme := range pgbus.Schemes(pgbus.Config{}) {
-		base.Scheme = scheme.Name()
-		b, err := bus.NewOpener(scheme).Open(t.Context(), base.String())
+	scheme := pgbus.Scheme(pgbus.Config{})
+	for _, base.Scheme = range scheme.Names() {
+		b, err := bus.Open(t.Context(), base.String(), scheme)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +134,7 @@ func TestErrorClasses(t *testing.T) {
 // The printed script makes the same tables as the first use.
 func TestPrintMigrations(t *testing.T) {
 	var script bytes.Buffer
-	if err := pgbus.PrintMigrations(&script); err != nil {
+	if err := logbus.Print(&script, pgbus.Migrations); err != nil {
 		t.Fatal(err)
 	}
 	printed, opened := servicetest.PostgresURL(t), servicetest.PostgresURL(t)

@@ -13,12 +13,12 @@ import (
 )
 
 var (
-	// ErrFull is wrapped by the error of Publish when a partition has as many messages as
+	// errFull is wrapped by the error of Publish when a partition has as many messages as
 	// ?maxlen= allows, and groups have not acknowledged them.
-	ErrFull = errors.New("redisbus: the stream is full")
-	// ErrNotReplicated is wrapped by the error of Publish when fewer replicas than ?wait=
+	errFull = errors.New("redisbus: the stream is full")
+	// errNotReplicated is wrapped by the error of Publish when fewer replicas than ?wait=
 	// requires have confirmed in time. The messages are appended.
-	ErrNotReplicated = errors.New("redisbus: too few replicas have confirmed")
+	errNotReplicated = errors.New("redisbus: too few replicas have confirmed")
 )
 
 // The most that one script appends, beyond its first message: it blocks Redis meanwhile.
@@ -127,7 +127,7 @@ func (l *streamLog) makeRoom(ctx context.Context, c *call, p partition) (length 
 	}
 	if length, err = c.result.Int(); err == nil && length < 0 {
 		err = fault.MarkInfrastructure(fmt.Errorf("%w: %s has %d messages that not every group has acknowledged; let them catch up, or raise ?maxlen=",
-			ErrFull, p.stream, l.cfg.MaxLen))
+			errFull, p.stream, l.cfg.MaxLen))
 	}
 	return length, err
 }

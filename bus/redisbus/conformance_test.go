@@ -18,10 +18,10 @@ func TestConformanceOnCluster(t *testing.T) { conformance(t, cluster) }
 // conformance gives every case a place of its own. Every bus has a client of its own, so
 // two buses on one place are like two processes.
 func conformance(t *testing.T, newPlace func(testing.TB) place) {
-	o := bus.NewOpener(redisbus.Schemes(redisbus.Config{})...)
+	scheme := redisbus.Scheme(redisbus.Config{})
 	places := map[*bus.Bus]string{}
 	openAt := func(t *testing.T, url string) *bus.Bus {
-		b, err := o.Open(t.Context(), url)
+		b, err := bus.Open(t.Context(), url, scheme)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +30,7 @@ func conformance(t *testing.T, newPlace func(testing.TB) place) {
 	}
 	bustest.Run(t, func(t *testing.T) *bus.Bus { return openAt(t, newPlace(t).url) },
 		bustest.Again(func(t *testing.T, b *bus.Bus) *bus.Bus { return openAt(t, places[b]) }),
-		bustest.URL(o, "redis://127.0.0.1:1/"), // parameters are checked before anything is opened
+		bustest.URL("redis://127.0.0.1:1/", scheme), // parameters are checked before anything is opened
 		bustest.Absent(func(t *testing.T, address string) (*bus.Bus, string) {
 			p := newPlace(t)
 			url, server := servicetest.Elsewhere(t, p.url, address)

@@ -2,8 +2,7 @@
 // on one server, on the master behind Sentinels or on a Redis Cluster. It is for the time
 // before Kafka: it needs only a Redis that you run already, and is as durable as that Redis.
 //
-//	o := bus.NewOpener(redisbus.Schemes(redisbus.Config{})...)
-//	b, err := o.Open(ctx, "redis://user:password@host:6379/0")
+//	b, err := bus.Open(ctx, "redis://user:password@host:6379/0", redisbus.Scheme(redisbus.Config{}))
 //
 // rediss:// is the same over TLS; redis://h1:7001,h2:7002,h3:7003/ is a Cluster;
 // redis://user:password@s1:26379,s2:26379,s3:26379/0?master=mymaster is the master that
@@ -17,7 +16,7 @@
 //	prefix=           of all names in Redis, to share a server with others
 //	partitions=3      of a topic that is used before it is declared
 //	retention=72h     how long messages are kept that every group has acknowledged
-//	maxlen=           most messages of a partition; Publish fails at it (ErrFull)
+//	maxlen=           most messages of a partition; Publish fails at it
 //	                  rather than drop messages that a group has not acknowledged
 //	wait=             replicas that must confirm before Publish returns; not on a
 //	                  Cluster

@@ -11,20 +11,20 @@ import (
 	"github.com/millrace-go/millrace/bus/redisbus"
 )
 
-func ExampleSchemes() {
-	o := bus.NewOpener(redisbus.Schemes(redisbus.Config{})...)
-	fmt.Println(o.Schemes())
+func ExampleScheme() {
+	scheme := redisbus.Scheme(redisbus.Config{})
+	fmt.Println(scheme.Names())
 
-	_, err := o.Open(context.Background(), "redis://user:secret@localhost:6379/0?partition=8")
+	_, err := bus.Open(context.Background(), "redis://user:secret@localhost:6379/0?partition=8", scheme)
 	fmt.Println(err)
 	// Output:
 	// [redis rediss]
 	// bus: open redis: unknown parameter "partition"; known are: cluster, master, maxlen, mode, partitions, prefix, retention, sentinel_password, sentinel_user, wait
 }
 
-func ExampleScheme() {
+func ExampleScheme_groups() {
 	ctx := context.Background()
-	b, err := bus.NewOpener(redisbus.Scheme(redisbus.Config{})).Open(ctx, "redis://localhost:6379/0")
+	b, err := bus.Open(ctx, "redis://localhost:6379/0", redisbus.Scheme(redisbus.Config{}))
 	check(err)
 	defer b.Close()
 	check(b.Publisher().Publish("seats", message.NewMessage("1", []byte("A-1 held"))))

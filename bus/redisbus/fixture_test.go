@@ -104,7 +104,7 @@ func tryOpen(cfg redisbus.Config, url string) (*bus.Bus, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return bus.NewOpener(redisbus.Schemes(cfg)...).Open(context.Background(), url)
+	return bus.Open(context.Background(), url, redisbus.Scheme(cfg))
 }
 
 func publish(t testing.TB, b *bus.Bus, topic string, messages ...*message.Message) {

@@ -36,7 +36,7 @@ type Config struct {
 	Retention time.Duration
 	// MaxLen bounds the messages of a partition; no bound by default. The URL's ?maxlen=N
 	// wins. At the bound, acknowledged messages are removed before their retention is over,
-	// and Publish fails with ErrFull when that is not enough.
+	// and Publish fails when that is not enough.
 	MaxLen int
 	// Wait is how many replicas have to confirm before Publish returns; 0 by default. The
 	// URL's ?wait=N wins. It costs a round trip to them.
@@ -51,7 +51,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Schemes returns redis:// and rediss://, the latter over TLS.
+// Scheme returns redis:// and rediss://, the latter over TLS.
 //
 //	redis://user:password@host:6379/0
 //	redis://h1:7001,h2:7002,h3:7003/
@@ -60,20 +60,12 @@ type Config struct {
 // Parameters: cluster (true for a Redis Cluster named by one host; several hosts always are
 // a Cluster), master (the Sentinels' name for their master; the hosts then are Sentinels),
 // sentinel_user and sentinel_password (none), prefix (none), partitions (3), retention
-// (72h), maxlen (none), wait (0); mode=watermill needs the schemes of package rediswatermill.
-func Schemes(cfg Config) []bus.Scheme {
-	return []bus.Scheme{scheme{"redis", cfg}, scheme{"rediss", cfg}}
-}
+// (72h), maxlen (none), wait (0); mode=watermill needs the scheme of package rediswatermill.
+func Scheme(cfg Config) bus.Scheme { return scheme{cfg} }
 
-// Scheme returns redis:// alone; see [Schemes].
-func Scheme(cfg Config) bus.Scheme { return scheme{"redis", cfg} }
+type scheme struct{ cfg Config }
 
-type scheme struct {
-	name string
-	cfg  Config
-}
-
-func (s scheme) Name() string { return s.name }
+func (scheme) Names() []string { return []string{"redis", "rediss"} }
 
 func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	cfg := s.cfg
@@ -92,7 +84,7 @@ func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	}
 	switch {
 	case mode != "":
-		return nil, errors.New("parameter \"mode\" needs the schemes of package bus/redisbus/rediswatermill; import it for mode=watermill, or leave the parameter out")
+		return nil, errors.New("parameter \"mode\" needs the scheme of package bus/redisbus/rediswatermill; import it for mode=watermill, or leave the parameter out")
 	case strings.ContainsAny(cfg.Prefix, "{}"):
 		return nil, errors.New("the prefix has a brace, which Redis Cluster reads as a hash tag; use another")
 	case cfg.MaxLen < 0:

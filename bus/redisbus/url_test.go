@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/certtest"
@@ -67,7 +68,7 @@ func TestTLSAndPassword(t *testing.T) {
 	trusting := redisbus.Config{TLS: &tls.Config{RootCAs: cert.Pool, MinVersion: tls.VersionTLS12}}
 	url := "rediss://app:%s@" + at + "/0"
 	tlstest.Run(t, tlstest.Server{
-		Schemes: redisbus.Schemes(trusting), Others: redisbus.Schemes(redisbus.Config{}), Address: at,
+		Schemes: []bus.Scheme{redisbus.Scheme(trusting)}, Others: []bus.Scheme{redisbus.Scheme(redisbus.Config{})}, Address: at,
 		Trusted: fmt.Sprintf(url, "p%40ss%2Fw0rd"),
 		Other:   fmt.Sprintf(url, "p%40ss%2Fw0rd"), Fix: "SSL_CERT_FILE",
 		Plain: "redis://" + at + "/0", FixPlain: "rediss://",

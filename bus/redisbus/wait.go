@@ -26,7 +26,7 @@ func (l *streamLog) replicated(ctx context.Context, calls []*call) (err error) {
 	}
 	n, err := conn.Wait(ctx, l.cfg.Wait, waitTimeout).Result()
 	if err == nil && int(n) < l.cfg.Wait {
-		err = fault.MarkInfrastructure(fmt.Errorf("%w: %d of %d within %s", ErrNotReplicated, n, l.cfg.Wait, waitTimeout))
+		err = fault.MarkInfrastructure(fmt.Errorf("%w: %d of %d within %s", errNotReplicated, n, l.cfg.Wait, waitTimeout))
 	}
 	return err
 }

@@ -14,7 +14,7 @@ import (
 
 func ExampleNew() {
 	ctx := context.Background()
-	b, err := bus.NewOpener(membus.Scheme()).Open(ctx, "mem://")
+	b, err := bus.Open(ctx, "mem://", membus.Scheme())
 	if err != nil {
 		panic(err)
 	}
@@ -27,11 +27,11 @@ func ExampleNew() {
 		panic(err)
 	}
 	err = r.Add(bus.Consumer{
-		Topic: "payment.events", Group: "mailer", DeadLetter: bus.DLQ("payment"),
+		Topic: "payment.events", Group: "mailer", DeadLetter: "dlq.payment",
 		Handler: bus.Handle(func(context.Context, event.Event) error {
 			return fault.MarkPermanent(fmt.Errorf("no such address"))
 		}),
-		Hooks: bus.Hooks{OnDeadLetter: func(bus.DeadLetter) { stop() }},
+		Hooks: bus.Hooks{OnDeadLetter: func(bus.Report) { stop() }},
 	})
 	if err != nil {
 		panic(err)
@@ -61,7 +61,7 @@ func ExampleNew() {
 		panic(err)
 	}
 	for _, l := range listing.Letters {
-		fmt.Println(l.ID, l.Type(), "from", l.OriginalTopic, "failed:", l.Reason, l.Error)
+		fmt.Println(l.ID, l.Type, "from", l.OriginalTopic, "failed:", l.Reason, l.Error)
 	}
 	result, err := letters.Redrive(ctx, redrive.Filter{IDs: []string{"payment-1"}}, redrive.Options{})
 	if err != nil {

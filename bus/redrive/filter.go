@@ -26,7 +26,7 @@ func (f Filter) empty() bool {
 func (f Filter) matches(l Letter) bool {
 	is := func(want, have string) bool { return want == "" || want == have }
 	return (f.IDs == nil || slices.Contains(f.IDs, l.ID)) &&
-		is(f.Type, l.Type()) && is(f.Reason, l.Reason) && is(f.Group, l.Group) && is(f.OriginalTopic, l.OriginalTopic) &&
+		is(f.Type, l.Type) && is(f.Reason, l.Reason) && is(f.Group, l.Group) && is(f.OriginalTopic, l.OriginalTopic) &&
 		(f.Since.IsZero() || !l.LastFailure.Before(f.Since)) &&
 		(f.Until.IsZero() || l.LastFailure.Before(f.Until))
 }

@@ -37,21 +37,14 @@ type Letter struct {
 	Redrives      int // how often it was redriven before
 	Edits         int // how often its payload was replaced
 
-	// Event is the decoded event. If the payload is not an event, it is nil and EventError is
-	// set.
+	// Event is the decoded event, and Type its type. If the payload is not an event, Event is nil,
+	// Type is empty, and EventError is set.
 	Event      *event.Event
+	Type       string
 	EventError error
 
 	Metadata map[string]string // complete, as in the topic
 	Payload  []byte
-}
-
-// Type is the event's type, or "" when the payload is not an event.
-func (l Letter) Type() string {
-	if l.Event == nil {
-		return ""
-	}
-	return l.Event.Type
 }
 
 // read makes a Letter of a message. Missing or malformed fields stay zero: a dead letter topic
@@ -77,7 +70,7 @@ func read(m *message.Message) Letter {
 	if e, err := event.Decode(m); err != nil {
 		l.EventError = err
 	} else {
-		l.Event = &e
+		l.Event, l.Type = &e, e.Type
 	}
 	return l
 }

@@ -12,10 +12,8 @@ import (
 
 var (
 	// ErrNotFound is returned for an id that no pending dead letter has.
-	ErrNotFound = errors.New("redrive: no such dead letter")
-	// ErrEmptyFilter is returned by Redrive and Drop for a filter without a criterion: to select
-	// every letter, set Filter.All.
-	ErrEmptyFilter = errors.New("redrive: the filter is empty; set All to mean every dead letter")
+	ErrNotFound    = errors.New("redrive: no such dead letter")
+	errEmptyFilter = errors.New("redrive: the filter is empty; set All to mean every dead letter")
 	// ErrPayload is returned by Edit for a payload that cannot replace the present one.
 	ErrPayload = errors.New("redrive: the new payload is refused")
 )
@@ -48,7 +46,7 @@ type Letters struct {
 func New(b *bus.Bus, topic string, cfg Config) (*Letters, error) {
 	switch {
 	case b == nil:
-		return nil, errors.New("redrive: New: bus is nil; open one with an Opener")
+		return nil, errors.New("redrive: New: bus is nil; open one with bus.Open")
 	case topic == "":
 		return nil, errors.New("redrive: New: topic is empty; name the dead letter topic, such as orders.DLT")
 	case cfg.Window < 0 || cfg.Window > 0 && cfg.Window < 16:
@@ -61,6 +59,3 @@ func New(b *bus.Bus, topic string, cfg Config) (*Letters, error) {
 	cfg.Group = cmp.Or(cfg.Group, driver.RedriveGroup)
 	return &Letters{bus: b, topic: topic, cfg: cfg}, nil
 }
-
-// Topic is the dead letter topic.
-func (l *Letters) Topic() string { return l.topic }

@@ -9,24 +9,12 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 )
 
-// Listing is the result of List.
-type Listing struct {
-	Letters []Letter // oldest first; a letter that is in the topic twice is listed once
-	// Pending is the transport's number of pending letters, before the filter, or the number of
-	// letters seen where it cannot tell.
-	Pending int
-	Seen    int // of the pending letters that were read
-	// Complete reports whether all pending letters were read: not if the limit or the window was
-	// reached, or while another pass holds some of them.
-	Complete bool
-}
-
-// List returns the letters selected by the filter, at most limit of them, or all when limit is
+// List returns the Letters selected by the filter, at most limit of them, or all when limit is
 // 0. It settles nothing. On a transport with driver.Pender it does not disturb other readers; on
 // another transport it reads as the group and hands the letters back, so that a concurrent pass
 // sees only a part.
-func (l *Letters) List(ctx context.Context, f Filter, limit int) (Listing, error) {
-	var out Listing
+func (l *Letters) List(ctx context.Context, f Filter, limit int) (Result, error) {
+	var out Result
 	found := map[string]int{} // index in out.Letters
 	add := func(m *message.Message) (more bool) {
 		out.Seen++
@@ -69,7 +57,7 @@ func (l *Letters) Show(ctx context.Context, id string) (Letter, error) {
 }
 
 // look calls add with every pending letter until add returns false.
-func (l *Letters) look(ctx context.Context, out *Listing, add func(*message.Message) bool) error {
+func (l *Letters) look(ctx context.Context, out *Result, add func(*message.Message) bool) error {
 	messages, err := l.bus.Pending(ctx, l.topic, l.cfg.Group, l.cfg.Window)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return l.lookByReading(ctx, out, add)
@@ -90,7 +78,7 @@ func (l *Letters) look(ctx context.Context, out *Listing, add func(*message.Mess
 	return nil
 }
 
-func (l *Letters) lookByReading(ctx context.Context, out *Listing, add func(*message.Message) bool) (err error) {
+func (l *Letters) lookByReading(ctx context.Context, out *Result, add func(*message.Message) bool) (err error) {
 	r, err := l.open(ctx, l.cfg.Window)
 	if err != nil {
 		return err

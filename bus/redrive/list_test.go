@@ -48,7 +48,7 @@ func TestFilters(t *testing.T) {
 			}
 		}
 		for _, change := range []func(context.Context, redrive.Filter, redrive.Options) (redrive.Result, error){l.Redrive, l.Drop} {
-			if _, err := change(t.Context(), redrive.Filter{}, redrive.Options{}); !errors.Is(err, redrive.ErrEmptyFilter) {
+			if _, err := change(t.Context(), redrive.Filter{}, redrive.Options{}); err == nil || !strings.Contains(err.Error(), "the filter is empty") {
 				t.Errorf("an empty filter: %v", err)
 			}
 			if res, err := change(t.Context(), redrive.Filter{IDs: []string{}}, redrive.Options{}); err != nil || res.Done != 0 {
@@ -98,7 +98,7 @@ func TestShow(t *testing.T) {
 		}
 		if got.ID != "2" || got.OriginalTopic != "orders" || got.Group != "billing" || got.Reason != bus.ReasonExhausted || got.Class != "transient" ||
 			got.Error != "timeout" || got.Stack != "main.go:1" || got.Attempts != 4 || got.Worker != "w-1" || got.Redrives != 0 ||
-			got.LastFailure.Sub(got.FirstFailure) != 7500*time.Millisecond || got.Type() != "OrderPlaced" || got.Event.AggregateID != "key" ||
+			got.LastFailure.Sub(got.FirstFailure) != 7500*time.Millisecond || got.Type != "OrderPlaced" || got.Event.AggregateID != "key" ||
 			got.Metadata["custom"] != "header of 2" || !strings.Contains(string(got.Payload), `"of":"2"`) {
 			t.Errorf("got %+v", got)
 		}

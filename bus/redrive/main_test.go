@@ -29,11 +29,10 @@ const dlt = "orders.DLT"
 // memBus opens an in-memory bus that is closed with the test.
 func memBus(t *testing.T) *bus.Bus {
 	t.Helper()
-	d, err := membus.Open(membus.Config{})
+	b, err := bus.Open(t.Context(), "mem://", membus.Scheme())
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := bus.New("mem", d)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Errorf("close the bus: %v", err)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
-	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
 )
 
@@ -94,7 +93,7 @@ func (r *reader) next(ctx context.Context, within time.Duration) (*message.Messa
 		case limited.Err() != nil:
 			return nil, nil
 		default:
-			return nil, fmt.Errorf("redrive: %w: %w", bus.ErrSubscriptionLost, err)
+			return nil, fmt.Errorf("redrive: the transport ended the subscription: %w", err)
 		}
 	}
 	d := r.fetched[0]

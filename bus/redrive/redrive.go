@@ -23,19 +23,24 @@ type Options struct {
 	Progress func(Result)
 }
 
-// Result is the progress of a pass.
+// Result is what a List, Redrive or Drop has seen and done.
 type Result struct {
-	Pending    int // letters at the start, as far as the transport can tell
+	// Letters are those of a List, oldest first; a letter that is in the topic twice is listed
+	// once. Redrive and Drop return none.
+	Letters []Letter
+	// Pending is the transport's number of pending letters at the start, before the filter, or the
+	// number of letters seen where it cannot tell.
+	Pending    int
 	Seen       int // of those, the letters that were read
-	Matched    int // selected by the filter
+	Matched    int // selected by the filter of a Redrive or Drop
 	Done       int // redriven, dropped or edited; with DryRun, the letters that would be
 	Duplicates int // letters that were in the topic twice, of which one was done
 	Moved      int // letters that were moved to the end of the topic to reach others
 	Failed     []Failure
 	// Missing are the ids of the Filter that no letter seen by the pass had, in order.
 	Missing []string
-	// Complete reports whether all letters of the start were read. It is false after a limit,
-	// and when another pass held some of them.
+	// Complete reports whether all letters of the start were read. It is false when the limit or
+	// the window was reached, and when another pass held some of them.
 	Complete bool
 }
 
@@ -69,7 +74,7 @@ func (l *Letters) Drop(ctx context.Context, f Filter, o Options) (Result, error)
 func (l *Letters) change(ctx context.Context, f Filter, o Options, redrives bool, act action) (Result, error) {
 	switch {
 	case f.empty():
-		return Result{}, ErrEmptyFilter
+		return Result{}, errEmptyFilter
 	case o.Limit < 0:
 		return Result{}, fmt.Errorf("redrive: Limit is %d; give at least 1, or 0 for all", o.Limit)
 	case o.Rate < 0:

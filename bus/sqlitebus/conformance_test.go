@@ -11,10 +11,10 @@ import (
 
 // Every bus opens pools of its own, so two buses on one file are like two processes.
 func TestConformance(t *testing.T) {
-	o := bus.NewOpener(sqlitebus.Scheme(sqlitebus.Config{}))
+	scheme := sqlitebus.Scheme(sqlitebus.Config{})
 	files := map[*bus.Bus]string{}
 	openFile := func(t *testing.T, path string) *bus.Bus {
-		b, err := o.Open(t.Context(), "sqlite://"+path+"?synchronous=normal")
+		b, err := bus.Open(t.Context(), "sqlite://"+path+"?synchronous=normal", scheme)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -23,7 +23,7 @@ func TestConformance(t *testing.T) {
 	}
 	opts := []bustest.Option{
 		bustest.Again(func(t *testing.T, b *bus.Bus) *bus.Bus { return openFile(t, files[b]) }),
-		bustest.URL(o, "sqlite://"+filepath.Join(t.TempDir(), "url.db")),
+		bustest.URL("sqlite://"+filepath.Join(t.TempDir(), "url.db"), scheme),
 	}
 	if raceDetector {
 		opts = append(opts, bustest.Quick())

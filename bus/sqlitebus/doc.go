@@ -2,8 +2,7 @@
 // durable, for the processes of one machine. It is the embedded default, because it needs no
 // server and can use the application's own file.
 //
-//	o := bus.NewOpener(sqlitebus.Scheme(sqlitebus.Config{}))
-//	b, err := o.Open(ctx, "sqlite://data/app.db")
+//	b, err := bus.Open(ctx, "sqlite://data/app.db", sqlitebus.Scheme(sqlitebus.Config{}))
 //
 // sqlite://relative/path.db and sqlite:///absolute/path.db name the file, with %3F for a
 // question mark and so on; write a relative path that begins with a space or another unusual
@@ -49,7 +48,7 @@
 // # Tables
 //
 // bus_messages (append-only), bus_cursors (one row per group and partition), bus_topics,
-// bus_members and bus_starts. Open migrates them; [PrintMigrations] shows them. Deleting rows of
+// bus_members and bus_starts. Open migrates them; `millrace migrate print` shows them. Deleting rows of
 // bus_messages by hand is safe; deleting a row of bus_cursors makes its group start again at the
 // earliest message.
 //

@@ -20,7 +20,7 @@ func ExampleScheme() {
 	defer os.RemoveAll(dir)
 	url := "sqlite://" + filepath.Join(dir, "bus.db")
 
-	b, err := bus.NewOpener(sqlitebus.Scheme(sqlitebus.Config{})).Open(ctx, url)
+	b, err := bus.Open(ctx, url, sqlitebus.Scheme(sqlitebus.Config{}))
 	check(err)
 	defer b.Close()
 	check(b.Publisher().Publish("seats", message.NewMessage("1", []byte("A-1 held"))))
@@ -35,7 +35,7 @@ func ExampleScheme() {
 	m.Ack()
 	check(sub.Close())
 
-	_, err = bus.NewOpener(sqlitebus.Scheme(sqlitebus.Config{})).Open(ctx, url+"?partition=8")
+	_, err = bus.Open(ctx, url+"?partition=8", sqlitebus.Scheme(sqlitebus.Config{}))
 	fmt.Println(err)
 	// Output:
 	// A-1 held

@@ -3,7 +3,6 @@ package sqlitebus
 import (
 	"database/sql"
 	"embed"
-	"io"
 
 	"github.com/millrace-go/millrace/internal/log/logbus"
 	"github.com/millrace-go/millrace/internal/log/sqlitelog"
@@ -22,7 +21,3 @@ func Migrations() ([]migrations.Set, error) {
 	}
 	return logbus.Migrations(log, files, migrate.SQLite)
 }
-
-// PrintMigrations writes the schema as a script for sqlite3. Open applies it itself; the script
-// is for reading, and for tools that create tables by other means.
-func PrintMigrations(w io.Writer) error { return logbus.Print(w, Migrations) }

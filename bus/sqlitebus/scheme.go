@@ -53,7 +53,7 @@ type scheme struct{ cfg Config }
 // Config.DB is used).
 func Scheme(cfg Config) bus.Scheme { return scheme{cfg} }
 
-func (scheme) Name() string { return "sqlite" }
+func (scheme) Names() []string { return []string{"sqlite"} }
 
 func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
 	path, err := pathOf(u)

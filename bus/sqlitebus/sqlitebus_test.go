@@ -28,7 +28,7 @@ func openBus(t testing.TB, cfg sqlitebus.Config, url string) *bus.Bus {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
-	b, err := bus.NewOpener(sqlitebus.Scheme(cfg)).Open(context.Background(), url)
+	b, err := bus.Open(context.Background(), url, sqlitebus.Scheme(cfg))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +239,7 @@ func TestManyPoolsOnOneFile(t *testing.T) {
 	url := "sqlite://" + filepath.Join(t.TempDir(), "bus.db") + "?synchronous=normal&partitions=20"
 	var all []*bus.Bus
 	for range pools {
-		b, err := bus.NewOpener(sqlitebus.Scheme(sqlitebus.Config{LeaseTTL: time.Minute})).Open(t.Context(), url)
+		b, err := bus.Open(t.Context(), url, sqlitebus.Scheme(sqlitebus.Config{LeaseTTL: time.Minute}))
 		if err != nil {
 			t.Fatal(err)
 		}

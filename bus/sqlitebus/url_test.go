@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
+	"github.com/millrace-go/millrace/internal/log/logbus"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 )
@@ -41,7 +42,7 @@ func TestURLErrors(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "text.db"), bytes.Repeat([]byte("no database"), 500), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := bus.NewOpener(sqlitebus.Scheme(sqlitebus.Config{}))
+	scheme := sqlitebus.Scheme(sqlitebus.Config{})
 	for url, want := range map[string]string{
 		"sqlite://" + dir + "/a.db?partition=3":      `"partition"`,
 		"sqlite://" + dir + "/a.db?partitions=none":  `"partitions"`,
@@ -57,7 +58,7 @@ func TestURLErrors(t *testing.T) {
 		"sqlite://" + dir:                   "folder",
 		"sqlite://" + dir + "/text.db":      "not a SQLite database",
 	} {
-		b, err := o.Open(t.Context(), url)
+		b, err := bus.Open(t.Context(), url, scheme)
 		if err == nil {
 			b.Close()
 			t.Errorf("%s was opened", url)
@@ -72,7 +73,7 @@ func TestURLErrors(t *testing.T) {
 // The printed script makes the same tables as Open.
 func TestPrintMigrations(t *testing.T) {
 	var script bytes.Buffer
-	if err := sqlitebus.PrintMigrations(&script); err != nil {
+	if err := logbus.Print(&script, sqlitebus.Migrations); err != nil {
 		t.Fatal(err)
 	}
 	printed, db := servicetest.SQLite(t)

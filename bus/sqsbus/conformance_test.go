@@ -34,10 +34,10 @@ func TestSNSStandardConformance(t *testing.T) {
 // conformance runs the suite on a fresh place for each case. Every bus has a client of its
 // own, so two buses on one place are like two processes.
 func conformance(t *testing.T, anyURL string, fresh func(t *testing.T) place) {
-	o := bus.NewOpener(sqsbus.Scheme(sqsbus.Config{}), sqsbus.SNSScheme(sqsbus.Config{}))
+	scheme := sqsbus.Scheme(sqsbus.Config{})
 	places := map[*bus.Bus]string{}
 	openAt := func(t *testing.T, rawURL string) *bus.Bus {
-		b, err := o.Open(t.Context(), rawURL)
+		b, err := bus.Open(t.Context(), rawURL, scheme)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func conformance(t *testing.T, anyURL string, fresh func(t *testing.T) place) {
 	}
 	bustest.Run(t, func(t *testing.T) *bus.Bus { return openAt(t, fresh(t).url) },
 		bustest.Again(func(t *testing.T, b *bus.Bus) *bus.Bus { return openAt(t, places[b]) }),
-		bustest.URL(o, anyURL), // parameters are checked before anything is asked
+		bustest.URL(anyURL, scheme), // parameters are checked before anything is asked
 		bustest.Absent(func(t *testing.T, address string) (*bus.Bus, string) {
 			p := fresh(t)
 			moved, server := servicetest.Elsewhere(t, p.endpoint, address)

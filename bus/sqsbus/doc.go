@@ -3,9 +3,8 @@
 // outside, and for teams that already run on SQS. It is also sns://, Amazon SNS with a
 // queue of SQS for each consumer group.
 //
-//	o := bus.NewOpener(sqsbus.Scheme(sqsbus.Config{}), sqsbus.SNSScheme(sqsbus.Config{}))
-//	b, err := o.Open(ctx, "sqs://eu-central-1")
-//	b, err = o.Open(ctx, "sns://eu-central-1")
+//	b, err := bus.Open(ctx, "sqs://eu-central-1", sqsbus.Scheme(sqsbus.Config{}))
+//	b, err = bus.Open(ctx, "sns://eu-central-1", sqsbus.Scheme(sqsbus.Config{}))
 //
 // The host is the region; credentials are those that the AWS tools find, or
 // sqs://key:secret@region. Parameters:
@@ -62,7 +61,7 @@
 // Durable, ordered per key, individual acknowledgements. On sqs:// there are no consumer
 // groups, and no replay: a topic is one queue, {prefix}{topic}.fifo with dots as dashes,
 // and acknowledged messages are deleted. A second group of a topic would take messages from
-// the first, so it is refused with ErrOtherGroup, as far as one process can see. The
+// the first, so it is refused, as far as one process can see. The
 // redrive group is allowed beside the first, for dead letters.
 //
 // # Order

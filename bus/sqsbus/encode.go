@@ -75,7 +75,7 @@ func encode(msg *message.Message, maxBytes int) (entry, error) {
 	}
 	if size > maxBytes {
 		return entry{}, fault.MarkPermanent(fmt.Errorf("%w: %s has %d bytes of payload, %d as it is sent, compressed, with its metadata; at most %d are possible: keep the payload elsewhere and send where",
-			ErrTooLarge, msg.UUID, len(msg.Payload), size, maxBytes))
+			errTooLarge, msg.UUID, len(msg.Payload), size, maxBytes))
 	}
 	key := event.Key(msg)
 	return entry{

@@ -12,17 +12,17 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// ErrTooLarge is wrapped by the error of Publish for a message that does not fit
+// errTooLarge is wrapped by the error of Publish for a message that does not fit
 // into SQS, compressed or not.
-var ErrTooLarge = errors.New("sqsbus: the message is too large")
+var errTooLarge = errors.New("sqsbus: the message is too large")
 
-// ErrOtherGroup is wrapped by the error of Declare and Subscribe when a topic's
+// errOtherGroup is wrapped by the error of Declare and Subscribe when a topic's
 // queue belongs to another group.
-var ErrOtherGroup = errors.New("sqsbus: the queue belongs to another group")
+var errOtherGroup = errors.New("sqsbus: the queue belongs to another group")
 
-// ErrOtherTopic is wrapped by the errors of calls that use a topic or a group whose name in
+// errOtherTopic is wrapped by the errors of calls that use a topic or a group whose name in
 // SQS or SNS belongs to another.
-var ErrOtherTopic = errors.New("sqsbus: the queue belongs to another topic")
+var errOtherTopic = errors.New("sqsbus: the queue belongs to another topic")
 
 // refused are the answers that concern the message, and would be the same the next time.
 // All others are about the server or its configuration.

@@ -9,20 +9,20 @@ import (
 )
 
 func ExampleScheme() {
-	o := bus.NewOpener(sqsbus.Scheme(sqsbus.Config{Prefix: "boxoffice-"}))
-	fmt.Println(o.Schemes())
+	scheme := sqsbus.Scheme(sqsbus.Config{Prefix: "boxoffice-"})
+	fmt.Println(scheme.Names())
 
-	_, err := o.Open(context.Background(), "sqs://eu-central-1?visibility=25h")
+	_, err := bus.Open(context.Background(), "sqs://eu-central-1?visibility=25h", scheme)
 	fmt.Println(err)
 	// Output:
-	// [sqs]
+	// [sqs sns]
 	// bus: open sqs: the visibility is 25h0m0s; give whole seconds from 2s to 12h0m0s
 }
 
 // Standard queues take more messages a second, and keep no order of keys.
 func ExampleConfig_standard() {
-	o := bus.NewOpener(sqsbus.Scheme(sqsbus.Config{Standard: true}))
-	b, err := o.Open(context.Background(), "sqs://key:secret@eu-central-1") // as with ?fifo=false
+	scheme := sqsbus.Scheme(sqsbus.Config{Standard: true})
+	b, err := bus.Open(context.Background(), "sqs://key:secret@eu-central-1", scheme) // as with ?fifo=false
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -33,9 +33,9 @@ func ExampleConfig_standard() {
 }
 
 // Each consumer group of a topic has a queue, which SNS sends to.
-func ExampleSNSScheme() {
-	o := bus.NewOpener(sqsbus.SNSScheme(sqsbus.Config{Prefix: "shop-"}))
-	b, err := o.Open(context.Background(), "sns://key:secret@eu-central-1")
+func ExampleScheme_sns() {
+	scheme := sqsbus.Scheme(sqsbus.Config{Prefix: "shop-"})
+	b, err := bus.Open(context.Background(), "sns://key:secret@eu-central-1", scheme)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -111,7 +111,7 @@ func tryOpen(cfg sqsbus.Config, url string) (*bus.Bus, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return bus.NewOpener(sqsbus.Scheme(cfg), sqsbus.SNSScheme(cfg)).Open(context.Background(), url)
+	return bus.Open(context.Background(), url, sqsbus.Scheme(cfg))
 }
 
 func publish(t testing.TB, b *bus.Bus, topic string, messages ...*message.Message) {

@@ -105,5 +105,5 @@ func (g *groups) all(topic string) []string {
 
 func otherGroup(topic, owner, group string) error {
 	return fault.MarkPermanent(fmt.Errorf("%w: topic %s is read by %s; SQS has queues, not groups, so %s would take its messages: publish them for it on a topic of its own",
-		ErrOtherGroup, topic, owner, group))
+		errOtherGroup, topic, owner, group))
 }

@@ -140,7 +140,7 @@ func (q *queues) ensure(ctx context.Context, topic, group string, retention time
 	}
 	// A queue that was created by other means has no tag, and is accepted.
 	if is := (owner{tags.Tags[topicTag], tags.Tags[groupTag]}); is.topic != "" && is != of {
-		return queue{}, fault.MarkPermanent(fmt.Errorf("%w: %s is that of %s; names that differ in dots and dashes only cannot be told apart", ErrOtherTopic, name, is))
+		return queue{}, fault.MarkPermanent(fmt.Errorf("%w: %s is that of %s; names that differ in dots and dashes only cannot be told apart", errOtherTopic, name, is))
 	}
 	if retention != 0 {
 		if err := setAttribute(ctx, q.client, url, types.QueueAttributeNameMessageRetentionPeriod, seconds(retention)); err != nil {

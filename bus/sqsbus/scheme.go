@@ -100,40 +100,27 @@ func (c Config) validate(notify bool) error {
 	return nil
 }
 
-// Scheme returns sqs://, Amazon SQS with FIFO or standard queues. Open sends SQS no
-// request; the first request, or [bus.Bus.Ping], reports wrong credentials.
+// Scheme returns sqs://, Amazon SQS with FIFO or standard queues, and sns://, topics of Amazon
+// SNS with a queue of SQS for each consumer group. Open sends no request to either; the first
+// request, or [bus.Bus.Ping], reports wrong credentials.
 //
 //	sqs://eu-central-1                                    credentials as the AWS tools find them
 //	sqs://eu-central-1/?fifo=false                        standard queues, without order
 //	sqs://key:secret@elasticmq/?endpoint=http://host:9324 another server that speaks SQS
+//	sns://eu-central-1?prefix=shop-
+//	sns://key:secret@region/?endpoint=http://host:4566    another server that speaks SNS and SQS
 //
 // Parameters: session_token, role, external_id, endpoint, cacertfile (the PEM file of an
 // authority to trust beside the system's, for an endpoint with TLS), fifo (true), prefix (none),
 // visibility (30s), wait (2s), retention (336h), maxbytes (262144).
-func Scheme(cfg Config) bus.Scheme { return scheme{cfg, false} }
+func Scheme(cfg Config) bus.Scheme { return scheme{cfg} }
 
-// SNSScheme returns sns://, topics of Amazon SNS with a queue of SQS for each consumer
-// group. Its URLs have the parameters of those of [Scheme], and the same endpoint for both.
-// Open sends no request to either.
-//
-//	sns://eu-central-1?prefix=shop-
-//	sns://key:secret@region/?endpoint=http://host:4566    another server that speaks SNS and SQS
-func SNSScheme(cfg Config) bus.Scheme { return scheme{cfg, true} }
+type scheme struct{ cfg Config }
 
-type scheme struct {
-	cfg    Config
-	notify bool // by SNS
-}
-
-func (s scheme) Name() string {
-	if s.notify {
-		return "sns"
-	}
-	return "sqs"
-}
+func (scheme) Names() []string { return []string{"sqs", "sns"} }
 
 func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
-	cfg := s.cfg
+	cfg, notify := s.cfg, u.Scheme == "sns"
 	params := busdriver.NewParams(u)
 	endpoint, token := params.String("endpoint", ""), params.String("session_token", "")
 	role, externalID := params.String("role", ""), params.String("external_id", "")
@@ -148,14 +135,14 @@ func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	if err := cfg.validate(s.notify); err != nil {
+	if err := cfg.validate(notify); err != nil {
 		return nil, err
 	}
 	at, err := addressOf(u, endpoint, ca, token, role, externalID)
 	if err != nil {
 		return nil, err
 	}
-	return open(ctx, at, cfg, s.notify)
+	return open(ctx, at, cfg, notify)
 }
 
 // address is the account and the server of a URL.

@@ -112,7 +112,7 @@ func (t *topics) owned(ctx context.Context, arn, topic string) error {
 		return err
 	}
 	if owner != "" && owner != topic {
-		return fault.MarkPermanent(fmt.Errorf("%w: %s is that of %s; topics that differ in dots and dashes only cannot be told apart", ErrOtherTopic, arn, owner))
+		return fault.MarkPermanent(fmt.Errorf("%w: %s is that of %s; topics that differ in dots and dashes only cannot be told apart", errOtherTopic, arn, owner))
 	}
 	return nil
 }

@@ -30,7 +30,7 @@
 //	ignores it                                                   TestTheEndOfAContextEndsTheWait
 //	Close closes all that was opened, also late results          TestCloseClosesWhatCameTooLate
 //	?mode= of a scheme is watermill or absent; parameters that
-//	have no meaning in that mode are refused                     TestWithMode, TestRefuse
+//	have no meaning in that mode are refused                     TestWithMode, TestWithModeRefusesParameters
 //
 // # Limits
 //

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/lazy"
 	"github.com/millrace-go/millrace/internal/parallel"
+	"github.com/millrace-go/millrace/internal/wmsource"
 )
 
 // Driver is a Watermill Pub/Sub behind a [bus.Bus], as [New] returns it. A transport with more
@@ -61,7 +62,7 @@ func (d *adapter) Source(ctx context.Context, topic, group string, _ int) (drive
 		if err != nil {
 			return nil, err
 		}
-		return Source(ctx, subscriber, topic)
+		return wmsource.Own(ctx, subscriber, topic)
 	}, func(s driver.Source) { s.Close() }) //nolint:errcheck // nobody waits for it any more
 	if err != nil {
 		return nil, d.judge(fmt.Errorf("subscribe to %s in %s: %w", topic, group, err))

@@ -12,13 +12,15 @@ import (
 )
 
 // WithMode adds ?mode=watermill to a scheme: open opens URLs with this parameter, which is
-// removed before. native opens other URLs.
-func WithMode(native bus.Scheme, open func(ctx context.Context, u *url.URL) (bus.Driver, error)) bus.Scheme {
-	return modeScheme{native, open}
+// removed before. native opens other URLs. without has the native parameters that have no meaning
+// in the mode, each with the reason; a URL that has one is refused.
+func WithMode(native bus.Scheme, without map[string]string, open func(ctx context.Context, u *url.URL) (bus.Driver, error)) bus.Scheme {
+	return modeScheme{native, without, open}
 }
 
 type modeScheme struct {
 	bus.Scheme // the native one
+	without    map[string]string
 	open       func(ctx context.Context, u *url.URL) (bus.Driver, error)
 }
 
@@ -31,18 +33,12 @@ func (s modeScheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
 		return nil, errors.New("parameter \"mode\" has another value than watermill, or several; give mode=watermill for Watermill's own adapter, or leave it out")
 	}
 	query.Del("mode")
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if why, ok := s.without[name]; ok {
+			return nil, fmt.Errorf("parameter %q has no meaning with mode=watermill: %s; leave it out", name, why)
+		}
+	}
 	plain := *u
 	plain.RawQuery = query.Encode()
 	return s.open(ctx, &plain)
-}
-
-// Refuse returns an error for the first parameter of the URL that has no meaning in
-// ?mode=watermill. reasons has the name and the reason of each such parameter.
-func Refuse(u *url.URL, reasons map[string]string) error {
-	for _, name := range slices.Sorted(maps.Keys(u.Query())) {
-		if why, ok := reasons[name]; ok {
-			return fmt.Errorf("parameter %q has no meaning with mode=watermill: %s; leave it out", name, why)
-		}
-	}
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,13 +16,13 @@ var errNative, errMode = errors.New("native"), errors.New("the mode")
 
 type native struct{}
 
-func (native) Name() string { return "any" }
+func (native) Names() []string { return []string{"any"} }
 
 func (native) Open(context.Context, *url.URL) (bus.Driver, error) { return nil, errNative }
 
 func TestWithMode(t *testing.T) {
 	var got *url.URL
-	s := watermillbus.WithMode(native{}, func(_ context.Context, u *url.URL) (bus.Driver, error) {
+	s := watermillbus.WithMode(native{}, map[string]string{"bad": "it is not good"}, func(_ context.Context, u *url.URL) (bus.Driver, error) {
 		got = u
 		return nil, errMode
 	})
@@ -43,18 +44,20 @@ func TestWithMode(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", raw, err, want)
 		}
 	}
-	if s.Name() != "any" || got.String() != "any://u:p@h/?a=b" {
-		t.Errorf("the scheme is %s, the mode was given %s", s.Name(), got)
+	if !slices.Equal(s.Names(), []string{"any"}) || got.String() != "any://u:p@h/?a=b" {
+		t.Errorf("the scheme is %s, the mode was given %s", s.Names(), got)
 	}
 }
 
-func TestRefuse(t *testing.T) {
-	u := &url.URL{RawQuery: "good=1&bad=s3cret"}
-	err := watermillbus.Refuse(u, map[string]string{"bad": "it is not good"})
+func TestWithModeRefusesParameters(t *testing.T) {
+	s := watermillbus.WithMode(native{}, map[string]string{"bad": "it is not good"}, func(context.Context, *url.URL) (bus.Driver, error) {
+		return nil, errMode
+	})
+	_, err := s.Open(t.Context(), &url.URL{RawQuery: "mode=watermill&good=1&bad=s3cret"})
 	if err == nil || !strings.Contains(err.Error(), `"bad"`) || !strings.Contains(err.Error(), "it is not good") || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("got %v", err)
 	}
-	if err := watermillbus.Refuse(u, map[string]string{"other": "it is not good"}); err != nil {
+	if _, err := s.Open(t.Context(), &url.URL{RawQuery: "mode=watermill&good=1"}); !errors.Is(err, errMode) {
 		t.Error(err)
 	}
 }

@@ -24,6 +24,6 @@ type scheme struct {
 	open func(ctx context.Context, u *url.URL) (bus.Driver, error)
 }
 
-func (s scheme) Name() string { return s.name }
+func (s scheme) Names() []string { return []string{s.name} }
 
 func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) { return s.open(ctx, u) }

@@ -61,7 +61,7 @@ func TestConformance(t *testing.T) {
 	})
 	bustest.Run(t, func(t *testing.T) *bus.Bus { return over(t, memory(t)) },
 		bustest.Again(func(t *testing.T, b *bus.Bus) *bus.Bus { return over(t, stores[b]) }),
-		bustest.URL(bus.NewOpener(scheme), "in-memory://"))
+		bustest.URL("in-memory://", scheme))
 }
 
 // memory is a store of its own, closed with the test.

@@ -25,7 +25,7 @@ import (
 func TestKilledReplay(t *testing.T) {
 	const n, topic, group = 10_000, "orders", "stats"
 	path := filepath.Join(t.TempDir(), "app.db")
-	b, err := bus.NewOpener(sqlitebus.Scheme(sqlitebus.Config{Logger: slog.New(slog.DiscardHandler)})).Open(t.Context(), "sqlite://"+path)
+	b, err := bus.Open(t.Context(), "sqlite://"+path, sqlitebus.Scheme(sqlitebus.Config{Logger: slog.New(slog.DiscardHandler)}))
 	if err != nil {
 		t.Fatal(err)
 	}

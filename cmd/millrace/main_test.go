@@ -66,7 +66,7 @@ func TestExitCodes(t *testing.T) {
 func TestCtrlC(t *testing.T) {
 	const n = 100
 	raw := "sqlite://" + filepath.Join(t.TempDir(), "bus.db") + "?synchronous=normal"
-	b, err := bus.NewOpener(sqlitebus.Scheme(sqlitebus.Config{Logger: slog.New(slog.DiscardHandler)})).Open(t.Context(), raw)
+	b, err := bus.Open(t.Context(), raw, sqlitebus.Scheme(sqlitebus.Config{Logger: slog.New(slog.DiscardHandler)}))
 	if err != nil {
 		t.Fatal(err)
 	}

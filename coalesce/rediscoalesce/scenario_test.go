@@ -192,7 +192,7 @@ func TestPriorityInversion(t *testing.T) {
 	eachServer(t, func(t *testing.T, url string) {
 		all := fleet(t, url, redistest.Prefix(t, open(t, url)))
 		c := all[0]
-		b, err := bus.NewOpener(membus.Scheme()).Open(t.Context(), "mem://")
+		b, err := bus.Open(t.Context(), "mem://", membus.Scheme())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +223,7 @@ func TestPriorityInversion(t *testing.T) {
 		worker := func(p driver.Priority) bus.Consumer {
 			return bus.Consumer{
 				Topic: "updates-" + string(p), Group: "workers", Concurrency: 1, Current: c.Sequence,
-				Hooks: bus.Hooks{OnObsolete: func(bus.Obsolete) { c.Skipped(); ends <- struct{}{} }},
+				Hooks: bus.Hooks{OnObsolete: func(bus.Report) { c.Skipped(); ends <- struct{}{} }},
 				Handler: func(m *message.Message) error {
 					e, err := event.Decode(m)
 					if err != nil {

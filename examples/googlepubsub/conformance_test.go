@@ -40,9 +40,9 @@ func TestConformance(t *testing.T) {
 			defer cancel()
 			require.NoError(t, c.Test(ctx, bustest.Env{
 				Bus:   open(t, server),
-				Again: func() (*bus.Bus, error) { return opener(server).Open(ctx, "pubsub://project") },
+				Again: func() (*bus.Bus, error) { return bus.Open(ctx, "pubsub://project", schemes(server)...) },
 				OpenURL: func(ctx context.Context, query string) (*bus.Bus, error) {
-					return opener(server).Open(ctx, "pubsub://project?"+query)
+					return bus.Open(ctx, "pubsub://project?"+query, schemes(server)...)
 				},
 			}))
 		})

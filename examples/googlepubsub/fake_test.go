@@ -41,14 +41,14 @@ func (limits) React(request any) (handled bool, _ any, _ error) {
 	return false, nil, nil
 }
 
-func opener(server *pstest.Server) *bus.Opener {
-	return bus.NewOpener(googlepubsub.Scheme(option.WithEndpoint(server.Addr), option.WithoutAuthentication(),
-		option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials()))))
+func schemes(server *pstest.Server) []bus.Scheme {
+	return []bus.Scheme{googlepubsub.Scheme(option.WithEndpoint(server.Addr), option.WithoutAuthentication(),
+		option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials())))}
 }
 
 func open(t *testing.T, server *pstest.Server) *bus.Bus {
 	t.Helper()
-	b, err := opener(server).Open(t.Context(), "pubsub://project")
+	b, err := bus.Open(t.Context(), "pubsub://project", schemes(server)...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.Close()) })
 	return b

@@ -1,7 +1,7 @@
 // Package googlepubsub makes a transport of Watermill's adapter for Google Cloud Pub/Sub. It is
 // the worked example of docs/choosing-a-transport.md: copy it.
 //
-//	b, err := bus.NewOpener(googlepubsub.Scheme()).Open(ctx, "pubsub://my-project")
+//	b, err := bus.Open(ctx, "pubsub://my-project", googlepubsub.Scheme())
 //	relay, err := outbox.NewRelay(store, b.Publisher(), outbox.RelayConfig{})
 //
 // A topic is a topic of Pub/Sub. A group is a subscription with the name topic.group. A

@@ -14,7 +14,7 @@ func TestURLs(t *testing.T) {
 		"pubsub://":                   "the URL names no project; write pubsub://project",
 		"pubsub://project?partitions": "partitions",
 	} {
-		_, err := bus.NewOpener(googlepubsub.Scheme()).Open(t.Context(), url)
+		_, err := bus.Open(t.Context(), url, googlepubsub.Scheme())
 		require.ErrorContains(t, err, want)
 	}
 }

@@ -176,7 +176,7 @@ func TestFleet(t *testing.T) {
 			topic, group := "fleet-"+uuid.NewString(), "billing-"+uuid.NewString()[:8]
 			f := at(t, topic, group)
 			l := &ledger{seen: map[string][]int{}, more: make(chan struct{}, 1)}
-			ours, err := allbus.NewOpener(allbus.Config{}).Open(ctx, inMode(t, f.url))
+			ours, err := bus.Open(ctx, inMode(t, f.url), allbus.Schemes(allbus.Config{})...)
 			must(t, err)
 			defer ours.Close() //nolint:errcheck // of a test
 			must(t, ours.Declare(ctx, bus.Topic{Name: topic, Groups: []string{group}}))
@@ -208,7 +208,7 @@ func TestFleet(t *testing.T) {
 			stop = consume(ctx, t, ours, topic, group, l)
 			publish(ours)
 
-			native, err := allbus.NewOpener(allbus.Config{}).Open(ctx, f.url)
+			native, err := bus.Open(ctx, f.url, allbus.Schemes(allbus.Config{})...)
 			must(t, err)
 			defer native.Close() //nolint:errcheck // of a test
 			if f.drained {       // step 2: publishers turn to the native transport; the group is drained

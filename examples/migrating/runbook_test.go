@@ -74,7 +74,7 @@ func withBus(t *testing.T, url string, use func(*bus.Bus)) *sql.DB {
 	db, err := pgdb.Open(url)
 	must(t, err)
 	t.Cleanup(func() { db.Close() })
-	b, err := bus.NewOpener(pgbus.Schemes(pgbus.Config{DB: db, Logger: slog.New(slog.DiscardHandler)})...).Open(t.Context(), url)
+	b, err := bus.Open(t.Context(), url, pgbus.Scheme(pgbus.Config{DB: db, Logger: slog.New(slog.DiscardHandler)}))
 	must(t, err)
 	defer b.Close()
 	must(t, b.Declare(t.Context(), bus.Topic{Name: "orders", Groups: []string{group}}))

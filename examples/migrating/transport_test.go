@@ -32,7 +32,7 @@ const group = "mail"
 // open starts the relay and the consumer of a transport.
 func (w *town) open(t *testing.T, ctx context.Context, topic, url string, schemes ...bus.Scheme) *line {
 	t.Helper()
-	b, err := bus.NewOpener(schemes...).Open(ctx, url)
+	b, err := bus.Open(ctx, url, schemes...)
 	must(t, err)
 	l := &line{w: w, bus: b, topic: topic, runnerEnded: make(chan error, 1)}
 	t.Cleanup(func() { must(t, b.Close()) })
@@ -101,7 +101,7 @@ func TestRedisStreamsToKafka(t *testing.T) {
 	w.box = box
 	must(t, w.turns.Turn(ctx, w.db, migrating.New)) // the outbox is the new one throughout
 	prefixed := redis + "?prefix=" + topic + ":"
-	openRedis := func() *line { return w.open(t, ctx, topic, prefixed, redisbus.Schemes(redisbus.Config{})...) }
+	openRedis := func() *line { return w.open(t, ctx, topic, prefixed, redisbus.Scheme(redisbus.Config{})) }
 	openKafka := func() *line { return w.open(t, ctx, topic, kafka, kafkabus.Scheme(kafkabus.Config{})) }
 
 	stopWriters := w.writers(ctx)

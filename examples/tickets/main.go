@@ -115,7 +115,7 @@ func run(ctx context.Context, o options) error {
 
 // database is the database of $MILLRACE_DB_URL, or a file.
 func database() millrace.Database[*sql.Tx] {
-	url := os.Getenv(millrace.EnvDatabase)
+	url := os.Getenv("MILLRACE_DB_URL")
 	switch {
 	case strings.HasPrefix(url, "postgres"):
 		return postgres.Open(url)

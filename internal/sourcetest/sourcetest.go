@@ -13,7 +13,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
-	"github.com/millrace-go/millrace/bus/watermillbus"
+	"github.com/millrace-go/millrace/internal/wmsource"
 )
 
 // Subscriber returns a subscriber of a group, each of whose subscriptions is a source.
@@ -23,7 +23,7 @@ func Subscriber(d bus.Driver, group string, window int) message.Subscriber {
 
 // Source returns a source of a driver whose messages go through another subscriber.
 func Source(ctx context.Context, d bus.Driver, topic, group string, window int, through func(message.Subscriber) message.Subscriber) (driver.Source, error) {
-	return watermillbus.Source(ctx, through(Subscriber(d, group, window)), topic)
+	return wmsource.Own(ctx, through(Subscriber(d, group, window)), topic)
 }
 
 type subscriber struct {

@@ -58,7 +58,7 @@ func Run(t *testing.T, s Server) {
 // open opens a URL while a function runs.
 func (s Server) open(t *testing.T, schemes []bus.Scheme, url string, while func(*bus.Bus)) {
 	t.Helper()
-	b, err := bus.NewOpener(schemes...).Open(t.Context(), url)
+	b, err := bus.Open(t.Context(), url, schemes...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
 // Package wmsource makes a [driver.Source] of a topic of a Watermill subscriber.
-// bus.NewDispatcher and package watermillbus use it.
+// Package watermillbus uses it.
 //
 //	property                                                     proven by
 //	no message is acknowledged before its delivery is done       TestNothingIsAcknowledgedEarly

@@ -18,7 +18,6 @@ type Beginner interface{ Begin() }
 // source is a topic of a Watermill subscriber.
 type source struct {
 	subscriber message.Subscriber
-	shared     bool // Close ends the subscription only
 	in         <-chan *message.Message
 	ctx        context.Context // of the subscription
 	cancel     context.CancelFunc
@@ -30,18 +29,9 @@ type source struct {
 // Own subscribes to a topic, and closes the subscriber with the source, or when that fails. The
 // subscription lasts until then, even after the end of ctx; it has the values of ctx.
 func Own(ctx context.Context, subscriber message.Subscriber, topic string) (driver.Source, error) {
-	return open(ctx, subscriber, topic, false)
-}
-
-// Share is Own for a subscriber that has other subscriptions, and is closed by its owner.
-func Share(ctx context.Context, subscriber message.Subscriber, topic string) (driver.Source, error) {
-	return open(ctx, subscriber, topic, true)
-}
-
-func open(ctx context.Context, subscriber message.Subscriber, topic string, shared bool) (driver.Source, error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	in, err := subscriber.Subscribe(ctx, topic)
-	s := &source{subscriber: subscriber, shared: shared, in: in, ctx: ctx, cancel: cancel}
+	s := &source{subscriber: subscriber, in: in, ctx: ctx, cancel: cancel}
 	if b, ok := subscriber.(Beginner); ok {
 		s.begin = sync.OnceFunc(b.Begin)
 	}
@@ -102,9 +92,6 @@ func (s *source) Close() error {
 }
 
 func (s *source) closeSubscriber() error {
-	if s.shared {
-		return nil
-	}
 	if err := s.subscriber.Close(); err != nil {
 		return fmt.Errorf("close the subscriber: %w", err)
 	}

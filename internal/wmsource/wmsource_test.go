@@ -268,9 +268,6 @@ func (b *broken) Close() error { b.closed++; return nil }
 
 func TestAFailedSubscriptionClosesItsOwn(t *testing.T) {
 	var b broken
-	if _, err := wmsource.Share(t.Context(), &b, "topic"); err == nil || b.closed != 0 {
-		t.Errorf("shared: %v, closed %d times", err, b.closed)
-	}
 	if _, err := wmsource.Own(t.Context(), &b, "topic"); err == nil || b.closed != 1 {
 		t.Errorf("own: %v, closed %d times", err, b.closed)
 	}

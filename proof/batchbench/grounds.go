@@ -57,7 +57,7 @@ func openSQLite(ctx context.Context, _ Config) (*bus.Bus, *sql.DB, func() error,
 		return nil, nil, nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	done := func() error { return errors.Join(db.Close(), os.RemoveAll(dir)) }
-	bs, err := bus.NewOpener(sqlitebus.Scheme(sqlitebus.Config{DB: db, Logger: slog.New(slog.DiscardHandler)})).Open(ctx, "sqlite://"+path)
+	bs, err := bus.Open(ctx, "sqlite://"+path, sqlitebus.Scheme(sqlitebus.Config{DB: db, Logger: slog.New(slog.DiscardHandler)}))
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, done())
 	}
@@ -79,7 +79,7 @@ func openKafka(ctx context.Context, cfg Config) (*bus.Bus, *sql.DB, func() error
 	done := func() error {
 		return errors.Join(db.Close(), p.Drop(context.WithoutCancel(ctx)), place.SweepKafka(cfg.Brokers, cfg.Prefix+"-views-"))
 	}
-	bs, err := bus.NewOpener(kafkabus.Scheme(kafkabus.Config{Logger: slog.New(slog.DiscardHandler)})).Open(ctx, "kafka://"+cfg.Brokers+"/")
+	bs, err := bus.Open(ctx, "kafka://"+cfg.Brokers+"/", kafkabus.Scheme(kafkabus.Config{Logger: slog.New(slog.DiscardHandler)}))
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, done())
 	}

@@ -17,7 +17,7 @@ import (
 // kafkabus makes.
 func watermillKafka(ctx context.Context, cfg Config) (*opened, error) {
 	conf := watermillkafka.Config()
-	bs, err := bus.NewOpener(kafkabus.Scheme(kafkabus.Config{})).Open(ctx, "kafka://"+cfg.Brokers+"/")
+	bs, err := bus.Open(ctx, "kafka://"+cfg.Brokers+"/", kafkabus.Scheme(kafkabus.Config{}))
 	if err != nil {
 		return nil, err
 	}

@@ -105,7 +105,7 @@ func inPlace(ctx context.Context, cfg Config, on func(server, name string) (plac
 // ours opens a bus. sweep removes its leftovers, given its topics.
 func ours(ctx context.Context, cfg Config, url string, sweep func(topics []string) error) (*opened, error) {
 	quiet := slog.New(slog.DiscardHandler)
-	bs, err := opener(quiet).Open(ctx, url)
+	bs, err := bus.Open(ctx, url, schemes(quiet)...)
 	if err != nil {
 		return nil, errors.Join(err, sweep(nil))
 	}
@@ -132,9 +132,9 @@ func ours(ctx context.Context, cfg Config, url string, sweep func(topics []strin
 	}, nil
 }
 
-// opener knows every transport with its defaults.
-func opener(quiet *slog.Logger) *bus.Opener {
-	return allbus.NewOpener(allbus.Config{Logger: quiet})
+// schemes knows every transport with its defaults.
+func schemes(quiet *slog.Logger) []bus.Scheme {
+	return allbus.Schemes(allbus.Config{Logger: quiet})
 }
 
 // withParameter adds a parameter to a URL.

@@ -80,7 +80,7 @@ func byHand(db *sql.DB) (program, error) {
 			})
 		},
 		handle: func(ctx context.Context, effect func(context.Context, *sql.Tx, placed) error) error {
-			b, err := bus.NewOpener(membus.Scheme()).Open(ctx, "mem://")
+			b, err := bus.Open(ctx, "mem://", membus.Scheme())
 			if err != nil {
 				return err
 			}

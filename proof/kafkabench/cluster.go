@@ -40,7 +40,7 @@ func connect(ctx context.Context, cfg Config) (_ *cluster, err error) {
 	}()
 	quiet := kafkabus.Config{Logger: slog.New(slog.DiscardHandler)}
 	url := "kafka://" + cfg.Brokers + "/"
-	if c.bus, err = bus.NewOpener(kafkabus.Scheme(quiet)).Open(ctx, url); err != nil {
+	if c.bus, err = bus.Open(ctx, url, kafkabus.Scheme(quiet)); err != nil {
 		return c, err
 	}
 	c.closers = append(c.closers, c.bus.Close)

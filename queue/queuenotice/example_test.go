@@ -12,7 +12,7 @@ import (
 
 func ExampleNew() {
 	ctx, cancel := context.WithCancel(context.Background())
-	b, err := bus.NewOpener(membus.Scheme()).Open(ctx, "mem://")
+	b, err := bus.Open(ctx, "mem://", membus.Scheme())
 	if err != nil {
 		panic(err)
 	}

@@ -18,13 +18,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var quiet = slog.New(slog.DiscardHandler)
 
-func opener(cfg amqpwatermill.Config) *bus.Opener {
-	return bus.NewOpener(amqpwatermill.Schemes(amqpbus.Config{Logger: quiet}, cfg)...)
+func schemes(cfg amqpwatermill.Config) []bus.Scheme {
+	return []bus.Scheme{amqpwatermill.Scheme(amqpbus.Config{Logger: quiet}, cfg)}
 }
 
 func openBus(t *testing.T, cfg amqpwatermill.Config, url string) *bus.Bus {
 	t.Helper()
-	b, err := opener(cfg).Open(t.Context(), url)
+	b, err := bus.Open(t.Context(), url, schemes(cfg)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestConformance(t *testing.T) {
 	open := func(t *testing.T) *bus.Bus { return openBus(t, made.config(), inMode(url)) }
 	bustest.Run(t, open, bustest.Quick(),
 		bustest.Again(func(t *testing.T, _ *bus.Bus) *bus.Bus { return open(t) }),
-		bustest.URL(opener(amqpwatermill.Config{}), url+"?mode=watermill&"),
+		bustest.URL(url+"?mode=watermill&", schemes(amqpwatermill.Config{})...),
 		bustest.Absent(func(t *testing.T, address string) (*bus.Bus, string) {
 			moved, server := servicetest.Elsewhere(t, url, address)
 			return openBus(t, made.config(), inMode(moved)), server

@@ -2,8 +2,7 @@
 // adapter (watermill-amqp/v2) as a transport. Its members share queues with programs that
 // use Watermill alone, so that a fleet moves to package bus one process at a time.
 //
-//	o := bus.NewOpener(amqpwatermill.Schemes(amqpbus.Config{}, amqpwatermill.Config{})...)
-//	b, err := o.Open(ctx, "amqp://user:password@host/vhost?mode=watermill")
+//	b, err := bus.Open(ctx, "amqp://user:password@host/vhost?mode=watermill", amqpwatermill.Scheme(amqpbus.Config{}, amqpwatermill.Config{}))
 //
 // Without ?mode= the same schemes open the native transport, package amqpbus, which keeps
 // the order of keys and handles many keys at once. docs/migrating.md describes how to move

@@ -49,14 +49,14 @@ func TestURLs(t *testing.T) {
 		"amqp://u:s3cret@/?mode=watermill":            "host",
 		"amqp://h/?mode=tx":                           "mode=watermill",
 	} {
-		b, err := opener(amqpwatermill.Config{}).Open(t.Context(), bad)
+		b, err := bus.Open(t.Context(), bad, schemes(amqpwatermill.Config{})...)
 		if err == nil {
 			t.Errorf("%s was opened: %v", bad, b.Close())
 		} else if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: got %v, want an error with %s", bad, err, want)
 		}
 	}
-	_, err := bus.NewOpener(amqpbus.Schemes(amqpbus.Config{})...).Open(t.Context(), "amqp://h/?mode=watermill")
+	_, err := bus.Open(t.Context(), "amqp://h/?mode=watermill", amqpbus.Scheme(amqpbus.Config{}))
 	if err == nil || !strings.Contains(err.Error(), "amqpwatermill") {
 		t.Errorf("without the package: %v", err)
 	}

@@ -25,14 +25,12 @@ type Config struct {
 	Adapter func(*wmamqp.Config)
 }
 
-// Schemes returns amqp:// and amqps:// with ?mode=watermill beside the native transport.
+// Scheme returns amqp:// and amqps:// with ?mode=watermill beside the native transport.
 // The mode uses these fields of native: TLS, Heartbeat, ConnectTimeout and Logger.
-func Schemes(native amqpbus.Config, cfg Config) []bus.Scheme {
-	var all []bus.Scheme
-	for _, s := range amqpbus.Schemes(native) {
-		all = append(all, watermillbus.WithMode(s, func(_ context.Context, u *url.URL) (bus.Driver, error) { return open(u, native, cfg) }))
-	}
-	return all
+func Scheme(native amqpbus.Config, cfg Config) bus.Scheme {
+	return watermillbus.WithMode(amqpbus.Scheme(native), without, func(_ context.Context, u *url.URL) (bus.Driver, error) {
+		return open(u, native, cfg)
+	})
 }
 
 // without lists the parameters of amqp:// that have no meaning in this mode.
@@ -46,9 +44,6 @@ var without = map[string]string{
 }
 
 func open(u *url.URL, native amqpbus.Config, cfg Config) (bus.Driver, error) {
-	if err := watermillbus.Refuse(u, without); err != nil {
-		return nil, err
-	}
 	uri, connection, err := amqpbus.Dialing(u.String(), native)
 	if err != nil {
 		return nil, err

@@ -26,13 +26,13 @@ var quiet = slog.New(slog.DiscardHandler)
 // With a short wait, members come and go sooner.
 var soon = kafkawatermill.Config{Sarama: func(c *sarama.Config) { c.Consumer.MaxWaitTime = 50 * time.Millisecond }}
 
-func opener() *bus.Opener {
-	return bus.NewOpener(kafkawatermill.Scheme(kafkabus.Config{Logger: quiet}, soon))
+func schemes() []bus.Scheme {
+	return []bus.Scheme{kafkawatermill.Scheme(kafkabus.Config{Logger: quiet}, soon)}
 }
 
 func openBus(t *testing.T, url string) *bus.Bus {
 	t.Helper()
-	b, err := opener().Open(t.Context(), url)
+	b, err := bus.Open(t.Context(), url, schemes()...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestConformance(t *testing.T) {
 	open := func(t *testing.T) *bus.Bus { return openBus(t, url+"?mode=watermill") }
 	bustest.Run(t, open, bustest.Quick(),
 		bustest.Again(func(t *testing.T, _ *bus.Bus) *bus.Bus { return open(t) }),
-		bustest.URL(opener(), url+"?mode=watermill&"), // a query is appended
+		bustest.URL(url+"?mode=watermill&", schemes()...), // a query is appended
 		bustest.Absent(func(t *testing.T, address string) (*bus.Bus, string) {
 			moved, server := servicetest.Elsewhere(t, url, address)
 			return openBus(t, moved+"?mode=watermill"), server

@@ -2,8 +2,7 @@
 // (watermill-kafka/v3) as a transport. Its members share consumer groups with programs that
 // use Watermill alone, so that a fleet moves to package bus one process at a time.
 //
-//	o := bus.NewOpener(kafkawatermill.Scheme(kafkabus.Config{}, kafkawatermill.Config{}))
-//	b, err := o.Open(ctx, "kafka://k1,k2/?mode=watermill")
+//	b, err := bus.Open(ctx, "kafka://k1,k2/?mode=watermill", kafkawatermill.Scheme(kafkabus.Config{}, kafkawatermill.Config{}))
 //
 // Without ?mode= the same scheme opens the native transport, package kafkabus, which is
 // faster, handles the keys of a partition in parallel, and cannot share a group with

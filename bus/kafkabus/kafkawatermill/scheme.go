@@ -31,7 +31,7 @@ type Config struct {
 // these fields of native: Partitions, Replication, Retention, ClientID, SessionTimeout,
 // CommitInterval, Token and Logger.
 func Scheme(native kafkabus.Config, cfg Config) bus.Scheme {
-	return watermillbus.WithMode(kafkabus.Scheme(native), func(ctx context.Context, u *url.URL) (bus.Driver, error) {
+	return watermillbus.WithMode(kafkabus.Scheme(native), without, func(ctx context.Context, u *url.URL) (bus.Driver, error) {
 		return open(ctx, u, native, cfg)
 	})
 }
@@ -46,9 +46,6 @@ var without = map[string]string{
 }
 
 func open(ctx context.Context, u *url.URL, native kafkabus.Config, cfg Config) (bus.Driver, error) {
-	if err := watermillbus.Refuse(u, without); err != nil {
-		return nil, err
-	}
 	native.Logger = cmp.Or(native.Logger, slog.Default())
 	to, err := addressOf(u, native)
 	if err != nil {

@@ -50,7 +50,7 @@ func TestURLs(t *testing.T) {
 		"kafka://h/?mode=tx":                                               "mode=watermill",
 		"kafka://u:s3cret@h/?mode=watermill&sasl=scram-sha-512&ca=/no/one": "tls=true",
 	} {
-		b, err := opener().Open(t.Context(), bad)
+		b, err := bus.Open(t.Context(), bad, schemes()...)
 		if err == nil {
 			t.Errorf("%s was opened: %v", bad, b.Close())
 		} else if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {

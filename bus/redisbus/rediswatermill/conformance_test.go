@@ -24,13 +24,13 @@ func TestMain(m *testing.M) {
 
 var quiet = slog.New(slog.DiscardHandler)
 
-func opener(cfg rediswatermill.Config) *bus.Opener {
-	return bus.NewOpener(rediswatermill.Schemes(redisbus.Config{Logger: quiet}, cfg)...)
+func schemes(cfg rediswatermill.Config) []bus.Scheme {
+	return []bus.Scheme{rediswatermill.Scheme(redisbus.Config{Logger: quiet}, cfg)}
 }
 
 func openBus(t *testing.T, raw string) *bus.Bus {
 	t.Helper()
-	b, err := opener(rediswatermill.Config{}).Open(t.Context(), raw)
+	b, err := bus.Open(t.Context(), raw, schemes(rediswatermill.Config{})...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestConformance(t *testing.T) {
 	open := func(t *testing.T) *bus.Bus { return openBus(t, inMode(t, raw)) }
 	bustest.Run(t, open, bustest.Quick(),
 		bustest.Again(func(t *testing.T, _ *bus.Bus) *bus.Bus { return open(t) }),
-		bustest.URL(opener(rediswatermill.Config{}), "redis://127.0.0.1:1/?mode=watermill&"), // parameters are checked before anything is opened
+		bustest.URL("redis://127.0.0.1:1/?mode=watermill&", schemes(rediswatermill.Config{})...), // parameters are checked before anything is opened
 		bustest.Absent(func(t *testing.T, address string) (*bus.Bus, string) {
 			moved, server := servicetest.Elsewhere(t, raw, address)
 			return openBus(t, inMode(t, moved)), server

@@ -3,8 +3,7 @@
 // with programs that use Watermill alone, so that a fleet moves to package bus one process
 // at a time.
 //
-//	o := bus.NewOpener(rediswatermill.Schemes(redisbus.Config{}, rediswatermill.Config{})...)
-//	b, err := o.Open(ctx, "redis://user:password@host/0?mode=watermill")
+//	b, err := bus.Open(ctx, "redis://user:password@host/0?mode=watermill", rediswatermill.Scheme(redisbus.Config{}, rediswatermill.Config{}))
 //
 // Without ?mode= the same schemes open the native transport, package redisbus, which keeps
 // the order of keys, trims streams, and handles many keys at once. docs/migrating.md

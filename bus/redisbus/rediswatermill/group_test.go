@@ -36,18 +36,18 @@ func TestURLs(t *testing.T) {
 		"redis://u:s3cret@h/x?mode=watermill":    "database",
 		"redis://h/?mode=tx":                     "mode=watermill",
 	} {
-		b, err := opener(rediswatermill.Config{}).Open(t.Context(), bad)
+		b, err := bus.Open(t.Context(), bad, schemes(rediswatermill.Config{})...)
 		if err == nil {
 			t.Errorf("%s was opened: %v", bad, b.Close())
 		} else if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: got %v, want an error with %s", bad, err, want)
 		}
 	}
-	_, err := bus.NewOpener(redisbus.Schemes(redisbus.Config{})...).Open(t.Context(), "redis://h/?mode=watermill")
+	_, err := bus.Open(t.Context(), "redis://h/?mode=watermill", redisbus.Scheme(redisbus.Config{}))
 	if err == nil || !strings.Contains(err.Error(), "rediswatermill") {
 		t.Errorf("without the package: %v", err)
 	}
-	if _, err := opener(rediswatermill.Config{MaxIdle: -1}).Open(t.Context(), "redis://h/?mode=watermill"); err == nil || !strings.Contains(err.Error(), "MaxIdle") {
+	if _, err := bus.Open(t.Context(), "redis://h/?mode=watermill", schemes(rediswatermill.Config{MaxIdle: -1})...); err == nil || !strings.Contains(err.Error(), "MaxIdle") {
 		t.Errorf("a negative MaxIdle: %v", err)
 	}
 }
@@ -156,7 +156,7 @@ func TestWhatIsInHandIsKept(t *testing.T) {
 	topic := topic(t, client)
 	const idle = 600 * time.Millisecond
 	open := func() *bus.Bus {
-		b, err := opener(rediswatermill.Config{MaxIdle: idle}).Open(t.Context(), inMode(t, raw))
+		b, err := bus.Open(t.Context(), inMode(t, raw), schemes(rediswatermill.Config{MaxIdle: idle})...)
 		if err != nil {
 			t.Fatal(err)
 		}

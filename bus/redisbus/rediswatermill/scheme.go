@@ -30,14 +30,12 @@ type Config struct {
 	Marshaller redisstream.MarshallerUnmarshaller
 }
 
-// Schemes returns redis:// and rediss:// with ?mode=watermill beside the native transport.
+// Scheme returns redis:// and rediss:// with ?mode=watermill beside the native transport.
 // The mode uses these fields of native: Client, TLS and Logger.
-func Schemes(native redisbus.Config, cfg Config) []bus.Scheme {
-	var all []bus.Scheme
-	for _, s := range redisbus.Schemes(native) {
-		all = append(all, watermillbus.WithMode(s, func(_ context.Context, u *url.URL) (bus.Driver, error) { return open(u, native, cfg) }))
-	}
-	return all
+func Scheme(native redisbus.Config, cfg Config) bus.Scheme {
+	return watermillbus.WithMode(redisbus.Scheme(native), without, func(_ context.Context, u *url.URL) (bus.Driver, error) {
+		return open(u, native, cfg)
+	})
 }
 
 // without lists the parameters of redis:// that have no meaning in this mode.
@@ -50,9 +48,6 @@ var without = map[string]string{
 }
 
 func open(u *url.URL, native redisbus.Config, cfg Config) (bus.Driver, error) {
-	if err := watermillbus.Refuse(u, without); err != nil {
-		return nil, err
-	}
 	params := busdriver.NewParams(u)
 	for _, name := range rediskit.Parameters() {
 		params.String(name, "") // read when the client is made

@@ -96,7 +96,7 @@ type office struct {
 
 func environment(ctx context.Context, t *testing.T, url, topic string) *office {
 	t.Helper()
-	b, err := allbus.NewOpener(allbus.Config{}).Open(ctx, url)
+	b, err := bus.Open(ctx, url, allbus.Schemes(allbus.Config{})...)
 	require.NoError(t, err)
 	quiet := slog.New(slog.DiscardHandler)
 	r, err := bus.NewRunner(b, bus.RunnerConfig{Logger: quiet})
@@ -153,10 +153,10 @@ func (o *office) lag(ctx context.Context, t *testing.T) int {
 	all, err := o.bus.Lag(ctx)
 	require.NoError(t, err)
 	for _, l := range all {
-		if l.Topic == o.letters.Topic() && l.Group == driver.RedriveGroup {
+		if l.Topic == o.topic+".DLT" && l.Group == driver.RedriveGroup {
 			return l.Messages
 		}
 	}
-	t.Fatalf("the lag of %s is missing: %v", o.letters.Topic(), all)
+	t.Fatalf("the lag of %s is missing: %v", o.topic+".DLT", all)
 	return 0
 }

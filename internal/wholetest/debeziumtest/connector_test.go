@@ -151,7 +151,7 @@ func options(t *testing.T, from source, db *sql.DB, raw string, kind debezium.St
 // open declares the topic and subscribes to it.
 func open(t *testing.T, brokers, topic string) *bus.Bus {
 	t.Helper()
-	b, err := bus.NewOpener(kafkabus.Scheme(kafkabus.Config{})).Open(t.Context(), "kafka://"+brokers+"/")
+	b, err := bus.Open(t.Context(), "kafka://"+brokers+"/", kafkabus.Scheme(kafkabus.Config{}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ const rounds = 2
 func TestBrokerKilled(t *testing.T) {
 	for _, tr := range transports() {
 		t.Run(tr.name, func(t *testing.T) {
-			f := start(t, tr.database(t), opener(nil), tr.url(t))
+			f := start(t, tr.database(t), schemes(nil), tr.url(t))
 			for range rounds {
 				f.handles(100)
 				restart(t, tr.name, hostOf(t, f.url))
@@ -38,7 +38,7 @@ func TestDatabaseKilled(t *testing.T) {
 	} {
 		t.Run(on.name, func(t *testing.T) {
 			db := on.db(t)
-			f := start(t, db, opener(nil), "kafka://"+servicetest.Kafka(t)+"/")
+			f := start(t, db, schemes(nil), "kafka://"+servicetest.Kafka(t)+"/")
 			for range rounds {
 				f.handles(100)
 				restart(t, db.name, hostOf(t, on.url(t)))
@@ -59,9 +59,9 @@ func behind(t *testing.T, tr transport) (*flow, *tcpproxy.Proxy) {
 	}
 	p := proxytest.Start(t, u.Host)
 	if tr.name == "kafka" {
-		return start(t, tr.database(t), opener(func(context.Context, string, string) (string, string) { return "tcp", p.Addr() }), raw), p
+		return start(t, tr.database(t), schemes(func(context.Context, string, string) (string, string) { return "tcp", p.Addr() }), raw), p
 	}
-	return start(t, tr.database(t), opener(nil), at(t, raw, p.Addr())), p
+	return start(t, tr.database(t), schemes(nil), at(t, raw, p.Addr())), p
 }
 
 func TestConnectionsCut(t *testing.T) {
@@ -103,7 +103,7 @@ func TestRebalance(t *testing.T) {
 	for _, tr := range transports() {
 		t.Run(tr.name, func(t *testing.T) {
 			t.Parallel()
-			f := start(t, tr.database(t), opener(nil), tr.url(t))
+			f := start(t, tr.database(t), schemes(nil), tr.url(t))
 			for range 3 * rounds {
 				ctx, leave := context.WithCancel(f.run)
 				f.consumer(ctx)

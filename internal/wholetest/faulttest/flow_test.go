@@ -32,11 +32,11 @@ const (
 
 // flow is the whole way of an event: appended, published, handled.
 type flow struct {
-	t     *testing.T
-	db    database
-	url   string      // of the transport
-	open  *bus.Opener // of it
-	topic string
+	t       *testing.T
+	db      database
+	url     string       // of the transport
+	schemes []bus.Scheme // of it
+	topic   string
 
 	outbox *outbox.Outbox
 	log    *slog.Logger
@@ -51,10 +51,10 @@ type flow struct {
 }
 
 // start makes the tables and runs writers, two relays and two consumers.
-func start(t *testing.T, db database, open *bus.Opener, url string) *flow {
+func start(t *testing.T, db database, schemes []bus.Scheme, url string) *flow {
 	t.Helper()
 	f := &flow{
-		t: t, db: db, url: url, open: open, topic: "flow-" + uuid.NewString()[:8],
+		t: t, db: db, url: url, schemes: schemes, topic: "flow-" + uuid.NewString()[:8],
 		log: logger(),
 	}
 	f.must(db.schema(t.Context()))
@@ -92,7 +92,7 @@ func (f *flow) bus() *bus.Bus {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.t.Context(), 30*time.Second)
 	defer cancel()
-	b, err := f.open.Open(ctx, f.url)
+	b, err := bus.Open(ctx, f.url, f.schemes...)
 	f.must(err)
 	f.t.Cleanup(func() {
 		if err := b.Close(); err != nil {

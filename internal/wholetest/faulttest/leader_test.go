@@ -17,7 +17,7 @@ import (
 // flow runs, and then the one that leads the first partition is killed.
 func TestLeaderMoves(t *testing.T) {
 	brokers := servicetest.Env(t, "MILLRACE_KAFKA3_BROKERS", "three Kafka brokers", "127.0.0.1:9092,127.0.0.1:9093,127.0.0.1:9094")
-	f := start(t, postgres(t), opener(nil), "kafka://"+brokers+"/?replication=3")
+	f := start(t, postgres(t), schemes(nil), "kafka://"+brokers+"/?replication=3")
 	cfg := sarama.NewConfig()
 	cfg.Version = sarama.V2_6_0_0
 	admin, err := sarama.NewClusterAdmin(strings.Split(brokers, ","), cfg)

@@ -56,9 +56,9 @@ func transports() []transport {
 	}
 }
 
-// opener knows the transports. dial, when not nil, makes Kafka's connections;
+// schemes knows the transports. dial, when not nil, makes Kafka's connections;
 // its brokers name their own addresses, so a proxy cannot stand in a URL.
-func opener(dial func(ctx context.Context, network, addr string) (string, string)) *bus.Opener {
+func schemes(dial func(ctx context.Context, network, addr string) (string, string)) []bus.Scheme {
 	kafka := kafkabus.Config{SessionTimeout: 6 * time.Second, Logger: logger()}
 	if dial != nil {
 		kafka.Options = []kgo.Opt{kgo.Dialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -66,14 +66,12 @@ func opener(dial func(ctx context.Context, network, addr string) (string, string
 			return new(net.Dialer).DialContext(ctx, network, addr)
 		})}
 	}
-	return bus.NewOpener(
-		kafkabus.Scheme(kafka),
+	return []bus.Scheme{kafkabus.Scheme(kafka),
 		amqpbus.Scheme(amqpbus.Config{Logger: logger()}),
 		redisbus.Scheme(redisbus.Config{LeaseTTL: quick, Logger: logger()}),
-		natsbus.Schemes(natsbus.Config{LeaseTTL: quick, Logger: logger()})[0],
+		natsbus.Scheme(natsbus.Config{LeaseTTL: quick, Logger: logger()}),
 		pgbus.Scheme(pgbus.Config{LeaseTTL: quick, Logger: logger()}),
-		mysqlbus.Scheme(mysqlbus.Config{LeaseTTL: quick, Logger: logger()}),
-	)
+		mysqlbus.Scheme(mysqlbus.Config{LeaseTTL: quick, Logger: logger()})}
 }
 
 // logger is silent: a fault causes many log lines, all expected.

@@ -32,7 +32,7 @@ func TestSQS(t *testing.T) {
 	})
 	ctx := context.Background()
 	address := "sqs://key:secret@elasticmq/?" + url.Values{"endpoint": {endpoint}, "prefix": {prefix}, "wait": {"50ms"}}.Encode()
-	b, err := bus.NewOpener(sqsbus.Scheme(sqsbus.Config{Logger: slog.New(slog.DiscardHandler)})).Open(ctx, address)
+	b, err := bus.Open(ctx, address, sqsbus.Scheme(sqsbus.Config{Logger: slog.New(slog.DiscardHandler)}))
 	if err != nil {
 		t.Fatal(err)
 	}

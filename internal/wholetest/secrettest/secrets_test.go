@@ -79,7 +79,7 @@ func secretEvent(t *testing.T, data any) event.Event {
 // A consumer handles, retries, pauses and dead-letters, and logs no payload.
 func TestConsumersTellNoSecrets(t *testing.T) {
 	var out output
-	b, err := bus.NewOpener(membus.Scheme()).Open(t.Context(), "mem://")
+	b, err := bus.Open(t.Context(), "mem://", membus.Scheme())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestConsumersTellNoSecrets(t *testing.T) {
 	}
 	exact := bus.Backoff{Initial: time.Millisecond, Max: time.Millisecond, Multiplier: 1}
 	runs, letters := 0, make(chan struct{}, 4)
-	hooks := bus.Hooks{OnDeadLetter: func(bus.DeadLetter) { letters <- struct{}{} }}
+	hooks := bus.Hooks{OnDeadLetter: func(bus.Report) { letters <- struct{}{} }}
 	for _, c := range []bus.AnyConsumer{
 		bus.Consumer{Topic: "t", Group: "g", Retry: bus.RetryPolicy{MaxRetries: 1, Backoff: exact, Probe: exact}, Hooks: hooks,
 			Handler: bus.Handle(func(_ context.Context, e event.Event) error {
@@ -103,11 +103,11 @@ func TestConsumersTellNoSecrets(t *testing.T) {
 				return e.UnmarshalData(&number) // the data is a text
 			})},
 		bus.BatchConsumer{Topic: "t", Group: "batches", Wait: -1, Hooks: hooks, Handler: bus.HandleBatch(func(_ context.Context, all []event.Event) error {
-			var failed bus.BatchError
+			failed := bus.BatchError{}
 			for i, e := range all {
 				var number struct{ Text int }
 				if err := e.UnmarshalData(&number); err != nil {
-					failed.Add(i, err)
+					failed[i] = err
 				}
 			}
 			return failed.OrNil()
@@ -224,7 +224,7 @@ func TestTransportsTellNoPasswords(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 			defer cancel()
 			log := out.logger()
-			b, err := allbus.NewOpener(allbus.Config{Logger: log}).Open(ctx, url)
+			b, err := bus.Open(ctx, url, allbus.Schemes(allbus.Config{Logger: log})...)
 			if err == nil {
 				err = errors.Join(b.Declare(ctx, bus.Topic{Name: "t", Groups: []string{"g"}}), b.Publisher().Publish("t", within(ctx)), b.Close())
 			}

@@ -41,7 +41,7 @@ func Transport(ctx context.Context, rawURL string, cfg Config) (r TransportResul
 		return r, err
 	}
 	err = cfg.in(ctx, make, func(ctx context.Context, p *place) error {
-		b, err := opener(cfg.Logger).Open(ctx, p.url)
+		b, err := bus.Open(ctx, p.url, schemes(cfg.Logger)...)
 		if err != nil {
 			return err
 		}
@@ -50,8 +50,8 @@ func Transport(ctx context.Context, rawURL string, cfg Config) (r TransportResul
 	return r, err
 }
 
-func opener(log *slog.Logger) *bus.Opener {
-	return allbus.NewOpener(allbus.Config{Kafka: kafkabus.Config{ClientID: "millrace-bench"}, Logger: log})
+func schemes(log *slog.Logger) []bus.Scheme {
+	return allbus.Schemes(allbus.Config{Kafka: kafkabus.Config{ClientID: "millrace-bench"}, Logger: log})
 }
 
 // carry measures an opened transport with one group of handlers, which runs from the

@@ -49,8 +49,13 @@ func offersURLs(cmd *cobra.Command, flag string, schemes ...string) {
 func dbSchemes() []string    { return []string{"postgres", "mysql", "sqlite"} }
 func redisSchemes() []string { return []string{"redis", "rediss"} }
 func busSchemes() []string {
+	var names []string
+	for _, s := range allbus.Schemes(allbus.Config{}) {
+		names = append(names, s.Names()...)
+	}
+	slices.Sort(names)
 	ofProcess := func(scheme string) bool { return scheme == "mem" } // another process's
-	return slices.DeleteFunc(allbus.NewOpener(allbus.Config{}).Schemes(), ofProcess)
+	return slices.DeleteFunc(names, ofProcess)
 }
 
 // lookUp asks a server for the values of an argument, for Streams.LookUp at most, and

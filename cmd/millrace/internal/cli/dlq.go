@@ -81,7 +81,7 @@ func transportOf(raw string) error {
 // openBus opens a transport of another program's messages, and asks its server, so that an
 // operator does not wait for an absent one.
 func (a *app) openBus(ctx context.Context, raw string) (*bus.Bus, error) {
-	b, err := allbus.NewOpener(allbus.Config{Kafka: kafkabus.Config{ClientID: "millrace-tool"}, Logger: a.logger()}).Open(ctx, raw)
+	b, err := bus.Open(ctx, raw, allbus.Schemes(allbus.Config{Kafka: kafkabus.Config{ClientID: "millrace-tool"}, Logger: a.logger()})...)
 	if errors.Is(err, bus.ErrUnknownScheme) {
 		return nil, usageError{err}
 	}

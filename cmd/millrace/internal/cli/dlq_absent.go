@@ -15,7 +15,8 @@ import (
 // letters are the dead letters of a topic that exists.
 type letters struct {
 	*redrive.Letters
-	bus *bus.Bus
+	topic string
+	bus   *bus.Bus
 }
 
 // openLetters finds the topic without creating it: a subscription would.
@@ -24,13 +25,13 @@ func openLetters(ctx context.Context, b *bus.Bus, topic string) (letters, error)
 	if err != nil {
 		return letters{}, usageError{err}
 	}
-	return letters{l, b}, hasTopic(ctx, b, topic)
+	return letters{l, topic, b}, hasTopic(ctx, b, topic)
 }
 
 // hasTopic is the error about a topic that does not exist, with the nearest that does.
 func hasTopic(ctx context.Context, b *bus.Bus, topic string) error {
-	there, err := b.HasTopic(ctx, topic)
-	if err == nil && !there {
+	there, err := b.Topics(ctx, topic)
+	if err == nil && len(there) == 0 {
 		names, lerr := b.Topics(ctx)
 		if lerr != nil && !errors.Is(lerr, errors.ErrUnsupported) {
 			return lerr
@@ -62,7 +63,7 @@ func withoutTables(ctx context.Context, rawURL, topic string) (err error) {
 }
 
 // all are the letters of the topic, as far as they can be read.
-func (l letters) all(ctx context.Context) (redrive.Listing, error) {
+func (l letters) all(ctx context.Context) (redrive.Result, error) {
 	return l.List(ctx, redrive.Filter{}, 0)
 }
 
@@ -114,7 +115,7 @@ func (l letters) chosenNone(ctx context.Context, f redrive.Filter) error {
 	if f.OriginalTopic == "" || topics[f.OriginalTopic] {
 		return nil
 	}
-	if there, err := l.bus.HasTopic(ctx, f.OriginalTopic); err != nil || there {
+	if there, err := l.bus.Topics(ctx, f.OriginalTopic); err != nil || len(there) > 0 {
 		return err
 	}
 	return absent("topic", f.OriginalTopic, onTransport, keys(topics))

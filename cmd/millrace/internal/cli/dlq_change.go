@@ -103,7 +103,7 @@ func (a *app) dlqDropCommand() *cobra.Command {
 					if !rehearsed.Complete {
 						question += " or more"
 					}
-					if err := a.confirm(cmd.Context(), false, question+" of "+plain(l.Topic())+" for good?"); err != nil {
+					if err := a.confirm(cmd.Context(), false, question+" of "+plain(l.topic)+" for good?"); err != nil {
 						return err
 					}
 				}
@@ -200,7 +200,7 @@ func (a *app) missing(ctx context.Context, l letters, ids []string) error {
 		return err
 	}
 	for _, id := range ids {
-		a.say("millrace: %s", a.hide(absent("dead letter", id, "in "+plain(l.Topic()), idsOf(all.Letters))))
+		a.say("millrace: %s", a.hide(absent("dead letter", id, "in "+plain(l.topic), idsOf(all.Letters))))
 	}
 	return errWrong
 }

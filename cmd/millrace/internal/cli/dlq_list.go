@@ -43,7 +43,7 @@ type letterReport struct {
 
 func report(l redrive.Letter) letterReport {
 	r := letterReport{
-		ID: l.ID, Type: l.Type(), OriginalTopic: l.OriginalTopic, Group: l.Group, Reason: l.Reason, Class: l.Class,
+		ID: l.ID, Type: l.Type, OriginalTopic: l.OriginalTopic, Group: l.Group, Reason: l.Reason, Class: l.Class,
 		Error: l.Error, Attempts: l.Attempts, Redrives: l.Redrives, Edits: l.Edits, Worker: l.Worker,
 		FirstFailure: known(l.FirstFailure), LastFailure: known(l.LastFailure),
 	}
@@ -108,7 +108,7 @@ func (a *app) dlqList(ctx context.Context, l letters, f redrive.Filter, limit in
 			Seen     int            `json:"seen"`
 			Complete bool           `json:"complete"`
 			Letters  []letterReport `json:"letters"`
-		}{l.Topic(), found.Pending, found.Seen, found.Complete, []letterReport{}}
+		}{l.topic, found.Pending, found.Seen, found.Complete, []letterReport{}}
 		for _, letter := range found.Letters {
 			out.Letters = append(out.Letters, report(letter))
 		}
@@ -120,7 +120,7 @@ func (a *app) dlqList(ctx context.Context, l letters, f redrive.Filter, limit in
 	rows := [][]string{{"ID", "TYPE", "GROUP", "REASON", "CLASS", "ATTEMPTS", "REDRIVES", "FAILED", "ERROR"}}
 	for _, letter := range found.Letters {
 		rows = append(rows, []string{
-			letter.ID, orDash(letter.Type()), orDash(letter.Group), orDash(letter.Reason), orDash(letter.Class),
+			letter.ID, orDash(letter.Type), orDash(letter.Group), orDash(letter.Reason), orDash(letter.Class),
 			strconv.Itoa(letter.Attempts), strconv.Itoa(letter.Redrives), moment(letter.LastFailure), short(letter.Error, 60),
 		})
 	}
@@ -131,7 +131,7 @@ func (a *app) dlqList(ctx context.Context, l letters, f redrive.Filter, limit in
 }
 
 // among returns the number of letters from which the listed ones were chosen.
-func among(found redrive.Listing) string {
+func among(found redrive.Result) string {
 	switch {
 	case found.Complete && found.Pending <= len(found.Letters):
 		return ""

@@ -64,7 +64,7 @@ func bury(t *testing.T, b *bus.Bus, topic string, n int) (ids []string) {
 		Handler: func(*message.Message) error {
 			return fault.MarkPermanent(refusal{errors.New("no such account \x1b[31m")})
 		},
-		Hooks: bus.Hooks{OnDeadLetter: func(bus.DeadLetter) { buried <- struct{}{} }},
+		Hooks: bus.Hooks{OnDeadLetter: func(bus.Report) { buried <- struct{}{} }},
 	})
 	var all []*message.Message
 	for i := range n {

@@ -53,7 +53,7 @@ func uniqueTopic() string { return "orders-" + uuid.NewString()[:8] }
 // openBus opens a transport as an application does.
 func openBus(t *testing.T, rawURL string) *bus.Bus {
 	t.Helper()
-	b, err := allbus.NewOpener(allbus.Config{Logger: slog.New(slog.DiscardHandler)}).Open(t.Context(), rawURL)
+	b, err := bus.Open(t.Context(), rawURL, allbus.Schemes(allbus.Config{Logger: slog.New(slog.DiscardHandler)})...)
 	if err != nil {
 		t.Fatal(err)
 	}

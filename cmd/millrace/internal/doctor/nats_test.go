@@ -77,7 +77,7 @@ func TestNATSCluster(t *testing.T) {
 		hosts = append(hosts, s.Addr().String())
 	}
 	at := "nats://" + strings.Join(hosts, ",")
-	b, err := bus.NewOpener(natsbus.Schemes(natsbus.Config{Replicas: 3})...).Open(t.Context(), at)
+	b, err := bus.Open(t.Context(), at, natsbus.Scheme(natsbus.Config{Replicas: 3}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,8 +92,8 @@ func TestRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bad := message.NewMessage("x", []byte(payload))
 			err := l.Consumer("t").Handler(t.Context(), []*message.Message{bad, notice("show-1", name, 1_700_000_000_000)})
-			var batch *bus.BatchError
-			if !errors.As(err, &batch) || len(batch.Unwrap()) != 1 || fault.Of(batch.Of(0)) != fault.Permanent {
+			var batch bus.BatchError
+			if !errors.As(err, &batch) || len(batch.Unwrap()) != 1 || fault.Of(batch[0]) != fault.Permanent {
 				t.Fatalf("%v", err)
 			}
 			all, err := l.Newest(t.Context(), 1)

@@ -32,20 +32,20 @@ func (l *Log) Consumer(topic string) bus.BatchConsumer {
 }
 
 func (l *Log) handle(ctx context.Context, messages []*message.Message) error {
-	var failed bus.BatchError
+	failed := bus.BatchError{}
 	var good []Admission
 	var places []int
 	for i, m := range messages {
 		a, err := read(m.Payload)
 		if err != nil {
-			failed.Add(i, err)
+			failed[i] = err
 			continue
 		}
 		good, places = append(good, a), append(places, i)
 	}
 	if err := l.Add(ctx, good...); err != nil {
 		for _, i := range places {
-			failed.Add(i, err)
+			failed[i] = err
 		}
 	}
 	return failed.OrNil()

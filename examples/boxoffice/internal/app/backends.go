@@ -2,7 +2,6 @@ package app
 
 import (
 	"log/slog"
-	"slices"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/amqpbus"
@@ -23,8 +22,13 @@ import (
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
 )
 
-// Schemes are the transports that the program links.
-func Schemes() *bus.Opener { return transports(transport{}) }
+// Schemes names the schemes of the transports that the program links.
+func Schemes() (names []string) {
+	for _, s := range schemes(transport{}) {
+		names = append(names, s.Names()...)
+	}
+	return names
+}
 
 // transport holds the settings of all transports.
 type transport struct {
@@ -33,19 +37,17 @@ type transport struct {
 	log    *slog.Logger
 }
 
-func (b *base) transports() *bus.Opener {
+func (b *base) schemes() []bus.Scheme {
 	t := transport{store: b.store, log: b.log}
 	if b.sole {
 		t.holder = b.holder
 	}
-	return transports(t)
+	return schemes(t)
 }
 
-func transports(t transport) *bus.Opener { return bus.NewOpener(transportSchemes(t)...) }
-
-// transportSchemes shares the database's pools with the transport in the same
+// schemes shares the database's pools with the transport in the same
 // database, so that publishing can be part of a transaction there.
-func transportSchemes(t transport) []bus.Scheme {
+func schemes(t transport) []bus.Scheme {
 	lite := sqlitebus.Config{LeaseTTL: leaseTTL, Holder: t.holder, Logger: t.log}
 	pg := pgbus.Config{Holder: t.holder, Logger: t.log}
 	my := mysqlbus.Config{Holder: t.holder, Logger: t.log}
@@ -59,18 +61,16 @@ func transportSchemes(t transport) []bus.Scheme {
 			my.DB = t.store.DB()
 		}
 	}
-	return slices.Concat(
-		[]bus.Scheme{
-			membus.Scheme(),
-			sqlitebus.Scheme(lite),
-			mysqlbus.Scheme(my),
-			kafkawatermill.Scheme(kafkabus.Config{ClientID: "boxoffice", Logger: t.log}, kafkawatermill.Config{}),
-		},
-		pgbus.Schemes(pg),
-		amqpwatermill.Schemes(amqpbus.Config{Bindings: bindings(), Logger: t.log}, amqpwatermill.Config{}),
-		rediswatermill.Schemes(redisbus.Config{Logger: t.log}, rediswatermill.Config{}),
-		natsbus.Schemes(natsbus.Config{Logger: t.log}),
-	)
+	return []bus.Scheme{
+		membus.Scheme(),
+		sqlitebus.Scheme(lite),
+		pgbus.Scheme(pg),
+		mysqlbus.Scheme(my),
+		rediswatermill.Scheme(redisbus.Config{Logger: t.log}, rediswatermill.Config{}),
+		kafkawatermill.Scheme(kafkabus.Config{ClientID: "boxoffice", Logger: t.log}, kafkawatermill.Config{}),
+		natsbus.Scheme(natsbus.Config{Logger: t.log}),
+		amqpwatermill.Scheme(amqpbus.Config{Bindings: bindings(), Logger: t.log}, amqpwatermill.Config{}),
+	}
 }
 
 // bindings are the types of events that each queue of domain_events takes on

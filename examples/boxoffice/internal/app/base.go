@@ -64,7 +64,7 @@ func open(ctx context.Context, cfg config.Config, opt Options, opened *closers) 
 		return nil, err
 	}
 	var err error
-	if b.bus, err = b.transports().Open(ctx, cfg.BusURL); err != nil {
+	if b.bus, err = bus.Open(ctx, cfg.BusURL, b.schemes()...); err != nil {
 		return nil, fmt.Errorf("BOXOFFICE_BUS_URL (--bus-url): %w", err)
 	}
 	opened.add(b.bus.Close)
@@ -160,5 +160,5 @@ func (b *base) traced(next message.Publisher) (message.Publisher, error) {
 	if b.tracing == nil {
 		return next, nil
 	}
-	return bus.NewTracedPublisher(next, bus.TraceConfig{TracerProvider: b.tracing, System: b.bus.System()})
+	return bus.NewTracedPublisher(next, b.tracing, b.bus.System())
 }

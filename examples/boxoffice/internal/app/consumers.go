@@ -79,14 +79,14 @@ func (c *consumers) consumer(of store.Consumer, guard *idempotency.Guard[*sql.Tx
 	}
 	return bus.Consumer{
 		Topic: of.Topic, Group: of.Group, Handler: bus.ByType(handlers),
-		Retry: retry(of.Topic), DeadLetter: deadLetters(of.Topic),
+		Retry: retry(of.Topic), DeadLetter: deadLetters(of.Topic, of.Group),
 		Classifiers: []fault.Classifier{c.store.Classify}, Hooks: hooks(of),
 	}
 }
 
 func hooks(c store.Consumer) (h bus.Hooks) {
 	if c.GaveUp != nil {
-		h.OnDeadLetter = func(bus.DeadLetter) { c.GaveUp() }
+		h.OnDeadLetter = func(bus.Report) { c.GaveUp() }
 	}
 	return h
 }
@@ -135,7 +135,7 @@ func (c *consumers) batchConsumer(of store.Consumer, guard *idempotency.Guard[*s
 		if err != nil && len(places) < len(all) {
 			// A message that can never be handled is not retried with the rest.
 			for _, i := range places {
-				refused.Add(i, err)
+				refused[i] = err
 			}
 			return refused
 		}
@@ -146,18 +146,18 @@ func (c *consumers) batchConsumer(of store.Consumer, guard *idempotency.Guard[*s
 	}
 	return bus.BatchConsumer{
 		Topic: of.Topic, Group: of.Group, Handler: bus.HandleBatch(handle, of.BatchTypes...), Wait: of.Wait,
-		Retry: retry(of.Topic), DeadLetter: deadLetters(of.Topic),
+		Retry: retry(of.Topic), DeadLetter: deadLetters(of.Topic, of.Group),
 		Classifiers: []fault.Classifier{c.store.Classify}, Hooks: hooks(of),
 	}
 }
 
 // checked picks the events that can be handled, and returns their positions.
-func checked(c store.Consumer, all []event.Event) (good []event.Event, places []int, refused *bus.BatchError) {
-	refused = &bus.BatchError{}
+func checked(c store.Consumer, all []event.Event) (good []event.Event, places []int, refused bus.BatchError) {
+	refused = bus.BatchError{}
 	for i, e := range all {
 		if c.Check != nil {
 			if err := c.Check(e); err != nil {
-				refused.Add(i, err)
+				refused[i] = err
 				continue
 			}
 		}

@@ -24,7 +24,7 @@ func (a *App) Topics() []bus.Topic { return a.office.topics() }
 func (a *App) Consumers() []Consumer {
 	var all []Consumer
 	for _, c := range a.office.consumers.all {
-		all = append(all, Consumer{Topic: c.Topic, Group: c.Group, DeadLetters: deadLetters(c.Topic)(c.Topic, c.Group), Types: handled(c), Retry: retry(c.Topic)})
+		all = append(all, Consumer{Topic: c.Topic, Group: c.Group, DeadLetters: deadLetters(c.Topic, c.Group), Types: handled(c), Retry: retry(c.Topic)})
 	}
 	m := a.office.artists
 	if m == nil || m.worker == nil {
@@ -36,7 +36,7 @@ func (a *App) Consumers() []Consumer {
 		if !ok {
 			continue
 		}
-		all = append(all, Consumer{Topic: c.Topic, Group: c.Group, DeadLetters: c.DeadLetter(c.Topic, c.Group), Types: []string{artist.UpdateRequest}, Retry: c.Retry})
+		all = append(all, Consumer{Topic: c.Topic, Group: c.Group, DeadLetters: c.DeadLetter, Types: []string{artist.UpdateRequest}, Retry: c.Retry})
 	}
 	return all
 }

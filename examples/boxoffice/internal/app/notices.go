@@ -29,12 +29,12 @@ var errNoTransport = errors.New("app: the transport of the notices is not open y
 // wait for it: during its outage, at the start too, notices are dropped and people
 // are let in all the same.
 type noticeTransport struct {
-	opener *bus.Opener
-	url    string
-	reader *bus.RunnerConfig // nil in a process that does not keep admissions
-	log    *slog.Logger
-	rows   *admissions.Log
-	bus    atomic.Pointer[bus.Bus]
+	schemes []bus.Scheme
+	url     string
+	reader  *bus.RunnerConfig // nil in a process that does not keep admissions
+	log     *slog.Logger
+	rows    *admissions.Log
+	bus     atomic.Pointer[bus.Bus]
 }
 
 // admitted is the operator's list of admissions, and the transport that brings them.
@@ -48,8 +48,8 @@ func newAdmitted(b *base) (*admitted, error) {
 	if err != nil || b.cfg.NoticeURL == "" {
 		return &admitted{rows: rows}, err
 	}
-	schemes := append(transportSchemes(transport{log: b.log}), sqsbus.Scheme(sqsbus.Config{Logger: b.log}))
-	n := &noticeTransport{opener: bus.NewOpener(schemes...), url: b.cfg.NoticeURL, log: b.log, rows: rows}
+	linked := append(schemes(transport{log: b.log}), sqsbus.Scheme(sqsbus.Config{Logger: b.log}))
+	n := &noticeTransport{schemes: linked, url: b.cfg.NoticeURL, log: b.log, rows: rows}
 	if b.cfg.Has(config.RoleWorker) {
 		n.reader = &bus.RunnerConfig{DrainTimeout: b.opt.Drain, Logger: b.log, WorkerID: b.holder, TracerProvider: b.tracing}
 	}
@@ -101,7 +101,7 @@ func (n *noticeTransport) Run(ctx context.Context) error {
 // serve opens the transport, and consumes it if that is this process's role, until
 // ctx ends or something fails.
 func (n *noticeTransport) serve(ctx context.Context) (opened bool, err error) {
-	b, err := n.opener.Open(ctx, n.url)
+	b, err := bus.Open(ctx, n.url, n.schemes...)
 	if err != nil {
 		return false, err
 	}

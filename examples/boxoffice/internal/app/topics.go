@@ -31,7 +31,7 @@ func topics(consumers []store.Consumer) []bus.Topic {
 		t.Groups = append(t.Groups, c.Group)
 	}
 	for _, c := range consumers {
-		dead := add(deadLetters(c.Topic)(c.Topic, c.Group))
+		dead := add(deadLetters(c.Topic, c.Group))
 		dead.Partitions, dead.Retention = 1, 7*24*time.Hour
 	}
 	return all
@@ -39,14 +39,14 @@ func topics(consumers []store.Consumer) []bus.Topic {
 
 // deadLetters names dlq.payment for payment.events, like-events.DLT for
 // like-events, and for the queues of domain_events notification_dlq and so on.
-func deadLetters(topic string) bus.DeadLetterPolicy {
+func deadLetters(topic, group string) string {
 	switch {
 	case topic == events.Domain:
-		return bus.QueueDLQ()
+		return strings.TrimSuffix(group, "_queue") + "_dlq"
 	case figuresOf(topic):
-		return bus.DLT()
+		return topic + ".DLT"
 	}
-	return bus.DLQ(strings.TrimSuffix(topic, ".events"))
+	return "dlq." + strings.TrimSuffix(topic, ".events")
 }
 
 // retry is 1, 2 and 4 s, and 1 s once for topics that are only counted.
@@ -64,5 +64,5 @@ func figuresOf(topic string) bool {
 
 // operated is the consumer as the operator knows it.
 func operated(c store.Consumer) ops.Consumer {
-	return ops.Consumer{Topic: c.Topic, Group: c.Group, DeadLetters: deadLetters(c.Topic)(c.Topic, c.Group)}
+	return ops.Consumer{Topic: c.Topic, Group: c.Group, DeadLetters: deadLetters(c.Topic, c.Group)}
 }

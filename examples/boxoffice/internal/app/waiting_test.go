@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/redistest"
@@ -344,7 +345,7 @@ func TestNotices(t *testing.T) {
 	ann.leave()
 	bob.enters()
 	boxtest.WaitFor(t, "the notices", func() bool { return p.app.office.waiting.notices.Published() == 2 })
-	reader, err := Schemes().Open(t.Context(), url)
+	reader, err := bus.Open(t.Context(), url, schemes(transport{})...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,10 +95,10 @@ func (w *Worker) Pair(lag *bus.LagMonitor) bus.Pair {
 			Handler: bus.HandleBatch(w.handle(p), UpdateRequest),
 			Size:    size, Wait: wait, Concurrency: batches,
 			Retry:      w.cfg.Retry,
-			DeadLetter: func(string, string) string { return DeadLetters },
+			DeadLetter: DeadLetters,
 			Current:    w.m.coalescer.Sequence,
 			Hooks: bus.Hooks{
-				OnObsolete:   func(bus.Obsolete) { w.m.skipped() },
+				OnObsolete:   func(bus.Report) { w.m.skipped() },
 				OnDeadLetter: w.buried,
 			},
 		}
@@ -120,7 +120,7 @@ func (m *Mirror) skipped() {
 // buried records that nothing more is tried, and lets the next request begin a new
 // run. Both may fail: the row then says RETRYING with a time that has passed, and the
 // lock expires.
-func (w *Worker) buried(d bus.DeadLetter) {
+func (w *Worker) buried(d bus.Report) {
 	e, err := event.Decode(d.Message)
 	if err != nil || e.AggregateID == "" {
 		return // it never was a request

@@ -40,7 +40,7 @@ func Example() {
 
 	db := must(store.Open(ctx, "sqlite://"+filepath.Join(folder, "boxoffice.db")))
 	defer db.Close()
-	b := must(bus.NewOpener(membus.Scheme()).Open(ctx, "mem://"))
+	b := must(bus.Open(ctx, "mem://", membus.Scheme()))
 	defer b.Close()
 	if err := b.Declare(ctx, artist.Topics()...); err != nil {
 		panic(err)

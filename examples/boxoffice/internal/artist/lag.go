@@ -9,7 +9,7 @@ func Lag(m *bus.LagMonitor, topic, group string) func() (messages int64, known b
 		if m == nil {
 			return 0, false
 		}
-		r := m.Of(topic, group)
-		return int64(r.Messages), r.Known && !r.Stale
+		lag, known := m.Of(topic, group)
+		return int64(lag.Messages), known
 	}
 }

@@ -72,7 +72,7 @@ func (r *rig) assemble(t testing.TB, s *store.Store, cfg Config, wcfg WorkerConf
 
 func memBus(t testing.TB) *bus.Bus {
 	t.Helper()
-	b, err := bus.NewOpener(membus.Scheme()).Open(t.Context(), "mem://")
+	b, err := bus.Open(t.Context(), "mem://", membus.Scheme())
 	if err != nil {
 		t.Fatal(err)
 	}

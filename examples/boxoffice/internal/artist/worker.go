@@ -58,11 +58,11 @@ type job struct {
 
 // handle carries out a batch: all fetches concurrently, as far as the budget permits,
 // then one write.
-func (w *Worker) handle(p event.Priority) bus.BatchEventHandler {
+func (w *Worker) handle(p event.Priority) func(context.Context, []event.Event) error {
 	return func(ctx context.Context, all []event.Event) error {
 		began := time.Now()
-		var failed bus.BatchError
-		jobs := w.jobs(all, &failed)
+		failed := bus.BatchError{}
+		jobs := w.jobs(all, failed)
 		if len(jobs) == 0 {
 			return failed.OrNil()
 		}
@@ -76,7 +76,7 @@ func (w *Worker) handle(p event.Priority) bus.BatchEventHandler {
 		var toWrite []result
 		for i, r := range results {
 			if r.err != nil {
-				failed.Add(jobs[i].index, r.err)
+				failed[jobs[i].index] = r.err
 				w.m.metrics.failed(reasonOf(r.err), 1)
 			}
 			if r.err == nil || isOutcome(ctx, r.err) {
@@ -104,13 +104,13 @@ func isOutcome(ctx context.Context, err error) bool {
 
 // jobs reads the events. Of several for one artist the newest counts, and completes
 // the others.
-func (w *Worker) jobs(all []event.Event, failed *bus.BatchError) []job {
+func (w *Worker) jobs(all []event.Event, failed bus.BatchError) []job {
 	var jobs []job
 	at := map[string]int{}
 	for i, e := range all {
 		r, err := requestOf(e)
 		if err != nil {
-			failed.Add(i, err)
+			failed[i] = err
 			w.m.metrics.failed(ParseError, 1)
 			continue
 		}

@@ -107,8 +107,8 @@ func TestOlderVersionNeverOverwrites(t *testing.T) {
 func TestMissingArtist(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	err := r.refresh(t, request(t, "404", event.High, 1))
-	var some *bus.BatchError
-	if !errors.As(err, &some) || fault.Of(some.Of(0)) != fault.Permanent || reasonOf(some.Of(0)) != API4XX {
+	var some bus.BatchError
+	if !errors.As(err, &some) || fault.Of(some[0]) != fault.Permanent || reasonOf(some[0]) != API4XX {
 		t.Fatalf("a 404 fails with %v", err)
 	}
 	v := r.get(t, "404")
@@ -170,18 +170,18 @@ func TestMixedBatch(t *testing.T) {
 		t.Fatal("no failure was reported")
 	}
 	err := r.refresh(t, batch...)
-	var some *bus.BatchError
+	var some bus.BatchError
 	if !errors.As(err, &some) {
 		t.Fatalf("the batch: %v", err)
 	}
 	for i := range batch {
 		want := []string{"", "", API4XX, API5XX}[i%4]
 		got := ""
-		if e := some.Of(i); e != nil {
+		if e := some[i]; e != nil {
 			got = reasonOf(e)
 		}
 		if got != want {
-			t.Errorf("event %d: %q (%v), want %q", i, got, some.Of(i), want)
+			t.Errorf("event %d: %q (%v), want %q", i, got, some[i], want)
 		}
 	}
 	for query, want := range map[string]string{

@@ -124,7 +124,7 @@ func TestOfficeDeadLetters(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := files[slices.IndexFunc(files, func(f string) bool { return !strings.Contains(f, "gateway") })]
-	b, err := bus.NewOpener(sqlitebus.Scheme(sqlitebus.Config{Logger: slog.New(slog.DiscardHandler)})).Open(context.Background(), "sqlite://"+file)
+	b, err := bus.Open(context.Background(), "sqlite://"+file, sqlitebus.Scheme(sqlitebus.Config{Logger: slog.New(slog.DiscardHandler)}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,8 +92,7 @@ func newPipeline(t *testing.T, url string, twice bool) *pipeline {
 			url, embedded.DB, embedded.ReadDB = box.URL, box.Store.DB(), box.Store.Reader()
 		}
 	}
-	schemes := append(amqpbus.Schemes(amqpbus.Config{Logger: log}), sqlitebus.Scheme(embedded), kafkabus.Scheme(kafkabus.Config{Logger: log}))
-	p.bus, err = bus.NewOpener(schemes...).Open(t.Context(), url)
+	p.bus, err = bus.Open(t.Context(), url, amqpbus.Scheme(amqpbus.Config{Logger: log}), sqlitebus.Scheme(embedded), kafkabus.Scheme(kafkabus.Config{Logger: log}))
 	must(err)
 	t.Cleanup(func() { must(p.bus.Close()) })
 	keys, err := sqlidempotency.New(box.Store.DB(), sqlidempotency.Config{Dialect: sqltx.Dialect(box.Store.Dialect())})
@@ -101,7 +100,7 @@ func newPipeline(t *testing.T, url string, twice bool) *pipeline {
 	must(keys.Migrate(t.Context()))
 	runner, err := bus.NewRunner(p.bus, bus.RunnerConfig{Logger: log})
 	must(err)
-	p.letters = func(group string) string { return bus.QueueDLQ()(prefix+"domain_events", prefix+group) }
+	p.letters = func(group string) string { return prefix + strings.TrimSuffix(group, "_queue") + "_dlq" }
 	topics := []bus.Topic{{Name: prefix + "domain_events", Partitions: 3}}
 	for _, c := range p.house.chat.Consumers() {
 		guard, err := idempotency.New[*sql.Tx](keys, idempotency.Config{Group: prefix + c.Group})
@@ -114,8 +113,8 @@ func newPipeline(t *testing.T, url string, twice bool) *pipeline {
 		topics = append(topics, bus.Topic{Name: p.letters(c.Group), Partitions: 1, Groups: []string{driver.RedriveGroup}})
 		must(runner.Add(bus.Consumer{
 			Topic: prefix + "domain_events", Group: prefix + c.Group, Handler: bus.ByType(handlers),
-			DeadLetter: bus.QueueDLQ(), Classifiers: []fault.Classifier{box.Store.Classify},
-			Hooks: bus.Hooks{OnDeadLetter: func(bus.DeadLetter) { c.GaveUp() }},
+			DeadLetter: p.letters(c.Group), Classifiers: []fault.Classifier{box.Store.Classify},
+			Hooks: bus.Hooks{OnDeadLetter: func(bus.Report) { c.GaveUp() }},
 		}))
 	}
 	must(p.bus.Declare(t.Context(), topics...))

@@ -91,11 +91,6 @@ type Config struct {
 // Has reports whether this process has a role.
 func (c Config) Has(role string) bool { return slices.Contains(c.Roles, role) }
 
-// Schemes are the transports that the program links, to name them in errors.
-type Schemes interface {
-	Schemes() []string
-}
-
 // setting is one environment variable and its flag.
 type setting struct {
 	env, flag, def, help string
@@ -138,7 +133,7 @@ func (r *raw) settings() []setting {
 // Parse reads the settings from args and the environment. schemes are the transports that the
 // program knows; notices can use sqs:// too. It writes usage and flag errors to stderr;
 // flag.ErrHelp means that help was asked for. Parse makes no file; [Config.Fill] does.
-func Parse(args []string, getenv func(string) string, schemes Schemes, stderr io.Writer) (Config, error) {
+func Parse(args []string, getenv func(string) string, schemes []string, stderr io.Writer) (Config, error) {
 	var r raw
 	set := flag.NewFlagSet("boxoffice", flag.ContinueOnError)
 	set.SetOutput(stderr)
@@ -173,7 +168,7 @@ func usage(w io.Writer, settings []setting) {
 }
 
 // check turns the texts into a Config, and returns all mistakes.
-func (r *raw) check(schemes Schemes) (Config, error) {
+func (r *raw) check(schemes []string) (Config, error) {
 	c := Config{Addr: r.addr, DataDir: r.dataDir, DBURL: r.dbURL, BusURL: r.busURL, GatewayURL: r.gatewayURL, UpstreamURL: r.upstreamURL, ArchiveURL: r.archiveURL, RedisURL: r.redisURL, RedisPrefix: r.redisPrefix, NoticeURL: r.noticeURL, TracesURL: r.tracesURL, Secret: r.secret, TicketKeys: r.ticketKeys, AdminToken: r.adminToken}
 	var errs []error
 	bad := func(env, format string, args ...any) {
@@ -201,7 +196,7 @@ func (r *raw) check(schemes Schemes) (Config, error) {
 	}
 	if c.BusURL == "" {
 		c.BusURL = c.DBURL
-	} else if err := checkBus(c.BusURL, schemes.Schemes()); err != nil {
+	} else if err := checkBus(c.BusURL, schemes); err != nil {
 		bad("BOXOFFICE_BUS_URL", "%v", err)
 	}
 	if missing := c.missingRoles(); len(missing) > 0 && len(c.Roles) > 0 {

@@ -13,14 +13,10 @@ import (
 	"time"
 )
 
-type schemes []string
-
-func (s schemes) Schemes() []string { return s }
-
 const secret = "0123456789abcdef0123456789abcdef"
 
 func parse(env map[string]string, args ...string) (Config, error) {
-	return Parse(args, func(name string) string { return env[name] }, schemes{"mem", "sqlite"}, io.Discard)
+	return Parse(args, func(name string) string { return env[name] }, []string{"mem", "sqlite"}, io.Discard)
 }
 
 func TestDefaults(t *testing.T) {
@@ -132,7 +128,7 @@ func TestMistakes(t *testing.T) {
 		t.Error("an unknown flag was accepted")
 	}
 	var help bytes.Buffer
-	_, err := Parse([]string{"--help"}, func(string) string { return "" }, schemes{"mem"}, &help)
+	_, err := Parse([]string{"--help"}, func(string) string { return "" }, []string{"mem"}, &help)
 	if !errors.Is(err, flag.ErrHelp) || !strings.Contains(help.String(), "BOXOFFICE_DATA_DIR") || !strings.Contains(help.String(), "--data-dir") {
 		t.Errorf("help: %v\n%s", err, help.String())
 	}

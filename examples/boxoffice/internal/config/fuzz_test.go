@@ -34,7 +34,7 @@ func FuzzParse(f *testing.F) {
 				return value
 			}
 			return ""
-		}, schemes{"mem", "sqlite", "postgres", "kafka", "redis"}, io.Discard)
+		}, []string{"mem", "sqlite", "postgres", "kafka", "redis"}, io.Discard)
 		if err != nil {
 			// These values may be shown; the others hold secrets.
 			open := env == "BOXOFFICE_ADDR" || env == "BOXOFFICE_ROLES" || env == "BOXOFFICE_STREAMS" || env == "BOXOFFICE_DATA_DIR" || env == "BOXOFFICE_WORKERS" || env == "BOXOFFICE_HOLD_SECONDS" || env == "BOXOFFICE_PAYMENT_SECONDS" || env == "BOXOFFICE_LEAVE_SECONDS" ||

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,9 +79,9 @@ func (r *rawQueue) check(c *Config, number func(env, text string, low, high int)
 }
 
 // checkNotices returns the mistake in the URL of the notices.
-func checkNotices(raw string, schemes Schemes) error {
+func checkNotices(raw string, schemes []string) error {
 	if strings.HasPrefix(strings.ToLower(raw), "mem://") {
 		return errors.New("mem:// stays inside this process, where nobody listens; use a transport that others read, or leave it out")
 	}
-	return checkBus(raw, append(schemes.Schemes(), "sqs"))
+	return checkBus(raw, append(slices.Clone(schemes), "sqs"))
 }

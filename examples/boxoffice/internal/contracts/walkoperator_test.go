@@ -41,7 +41,7 @@ func walkGroups(t *testing.T, w *walker, admin string) {
 // transport opens one of the office's files, as a second process would.
 func (o *office) transport(t *testing.T, file string) *bus.Bus {
 	t.Helper()
-	b, err := bus.NewOpener(sqlitebus.Scheme(sqlitebus.Config{})).Open(t.Context(), "sqlite://"+filepath.Join(o.dir, file))
+	b, err := bus.Open(t.Context(), "sqlite://"+filepath.Join(o.dir, file), sqlitebus.Scheme(sqlitebus.Config{}))
 	if err != nil {
 		t.Fatal(err)
 	}

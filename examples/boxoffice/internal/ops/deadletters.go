@@ -54,7 +54,7 @@ func apartTopics(consumers []Consumer) map[string]bool {
 
 func present(l redrive.Letter) deadLetter {
 	d := deadLetter{
-		ID: l.ID, Type: l.Type(), OriginalTopic: l.OriginalTopic, Group: l.Group, Reason: l.Reason, Class: l.Class, Error: l.Error,
+		ID: l.ID, Type: l.Type, OriginalTopic: l.OriginalTopic, Group: l.Group, Reason: l.Reason, Class: l.Class, Error: l.Error,
 		Attempts: l.Attempts, Redrives: l.Redrives, Edits: l.Edits,
 	}
 	if l.Event != nil {

@@ -120,11 +120,11 @@ var past struct {
 func deskOn(t *testing.T, box *boxtest.Box, change func(*ops.Config)) *desk {
 	t.Helper()
 	d := &desk{Box: box, ledger: &ledger{}}
-	driver, err := membus.Open(membus.Config{})
+	var err error
+	d.bus, err = bus.Open(t.Context(), "mem://", membus.Scheme())
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.bus = bus.New("mem", driver)
 	t.Cleanup(func() {
 		if err := d.bus.Close(); err != nil {
 			t.Error(err)
@@ -462,7 +462,7 @@ func TestLedgerOfOpenPayments(t *testing.T) {
 func TestReport(t *testing.T) {
 	d := newDesk(t, func(c *ops.Config) {
 		c.Status = func() []bus.ConsumerStatus {
-			return []bus.ConsumerStatus{{Topic: events.Payments, Group: events.GroupSold, State: bus.Paused, InFlight: 1, Handled: 2, Retried: 3, DeadLettered: 4, LastError: "why"}}
+			return []bus.ConsumerStatus{{Topic: events.Payments, Group: events.GroupSold, Running: true, Paused: true, InFlight: 1, Handled: 2, Retried: 3, DeadLettered: 4, LastError: "why"}}
 		}
 		c.Executor = func() payment.ExecutorStatus { return payment.ExecutorStatus{InFlight: 5, Approved: 6} }
 		c.Duplicates = func(ops.Consumer) int64 { return 7 }

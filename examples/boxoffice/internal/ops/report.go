@@ -167,7 +167,7 @@ func (r *Reports) consumers(f flow) []consumerReport {
 		id := c.id()
 		one := consumerReport{Topic: c.Topic, Group: c.Group, State: "elsewhere", Apart: c.Apart}
 		if s, ok := running[id]; ok {
-			one.State, one.InFlight, one.LastError = string(s.State), s.InFlight, s.LastError
+			one.State, one.InFlight, one.LastError = stateOf(s), s.InFlight, s.LastError
 			one.Handled, one.Retried, one.DeadLettered = s.Handled, s.Retried, s.DeadLettered
 		}
 		if r.duplicates != nil {
@@ -204,4 +204,17 @@ func camel(name string) string {
 		parts[i+1] = strings.ToUpper(p[:1]) + p[1:]
 	}
 	return strings.Join(parts, "")
+}
+
+// stateOf names the state of a consumer of this process.
+func stateOf(s bus.ConsumerStatus) string {
+	switch {
+	case s.Paused:
+		return "paused"
+	case s.Held:
+		return "held"
+	case s.Running:
+		return "running"
+	}
+	return "stopped"
 }

@@ -90,9 +90,9 @@ func workAlone(ctx context.Context, url, api string) error {
 
 // openFile opens the bus in the database's own file.
 func openFile(ctx context.Context, s *store.Store, url string) (*bus.Bus, error) {
-	return bus.NewOpener(sqlitebus.Scheme(sqlitebus.Config{
+	return bus.Open(ctx, url, sqlitebus.Scheme(sqlitebus.Config{
 		DB: s.DB(), ReadDB: s.Reader(), LeaseTTL: 2 * time.Second, Logger: quiet,
-	})).Open(ctx, url)
+	}))
 }
 
 // newWorker makes a mirror and a worker on a database and a bus that others use too.

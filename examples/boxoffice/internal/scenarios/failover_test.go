@@ -292,10 +292,8 @@ func (d *drill) end() {
 // open opens the SQL transport through the address that stays.
 func (d *drill) open(ctx context.Context) (*bus.Bus, error) {
 	const held = 2 * time.Second
-	return bus.NewOpener(
-		pgbus.Scheme(pgbus.Config{LeaseTTL: held, Logger: silent()}),
-		mysqlbus.Scheme(mysqlbus.Config{LeaseTTL: held, Logger: silent()}),
-	).Open(ctx, d.pair.URL)
+	return bus.Open(ctx, d.pair.URL, pgbus.Scheme(pgbus.Config{LeaseTTL: held, Logger: silent()}),
+		mysqlbus.Scheme(mysqlbus.Config{LeaseTTL: held, Logger: silent()}))
 }
 
 // consume handles the messages of the transport, and publishes some.

@@ -63,7 +63,7 @@ func TestScenario03Herd(t *testing.T) {
 		}
 
 		box := boxtest.Open(t, "sqlite://"+freshFile(t))
-		b, err := bus.NewOpener(membus.Scheme()).Open(t.Context(), "mem://")
+		b, err := bus.Open(t.Context(), "mem://", membus.Scheme())
 		if err != nil {
 			t.Fatal(err)
 		}

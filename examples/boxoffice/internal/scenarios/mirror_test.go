@@ -11,7 +11,6 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
-	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 )
@@ -47,7 +46,7 @@ func slowDatabaseInABubble(t *testing.T) {
 		for range 100 { // 10 s
 			time.Sleep(100 * time.Millisecond)
 			opened = opened || w.breaker(t) == 2
-			paused = paused || r.Status()[0].State == bus.Paused
+			paused = paused || r.Status()[0].Paused
 			reads.get(t, w.mirror, "7")
 			if n := w.behind(t, artist.TopicHigh); n != artists {
 				t.Fatalf("%d of %d are unacknowledged while nothing can be written", n, artists)

@@ -47,7 +47,7 @@ func openMirror(t *testing.T, latency time.Duration, p officePlan) *mirror {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { check(t, "close the pool", m.rows.Close()) })
-	if m.kafka, err = bus.NewOpener(kafkabus.Scheme(kafkabus.Config{Logger: quiet})).Open(t.Context(), m.bus+"?lag=all"); err != nil {
+	if m.kafka, err = bus.Open(t.Context(), m.bus+"?lag=all", kafkabus.Scheme(kafkabus.Config{Logger: quiet})); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { check(t, "close the bus", m.kafka.Close()) })

@@ -258,7 +258,7 @@ func TestScenario20Poison(t *testing.T) {
 	}, func(t *testing.T) {
 		topic := unique()
 		url := transporttest.Kafka(t, topic)
-		b, err := bus.NewOpener(kafkabus.Scheme(kafkabus.Config{Logger: quiet})).Open(t.Context(), url)
+		b, err := bus.Open(t.Context(), url, kafkabus.Scheme(kafkabus.Config{Logger: quiet}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,7 +306,7 @@ func consumeAlone(text string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	b, err := bus.NewOpener(kafkabus.Scheme(kafkabus.Config{Logger: quiet})).Open(ctx, given[0])
+	b, err := bus.Open(ctx, given[0], kafkabus.Scheme(kafkabus.Config{Logger: quiet}))
 	if err != nil {
 		return err
 	}

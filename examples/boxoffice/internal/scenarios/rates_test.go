@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 	"github.com/millrace-go/millrace/examples/boxoffice/upstream"
 	"github.com/millrace-go/millrace/ratelimit"
@@ -129,7 +128,7 @@ func highLagInABubble(t *testing.T) {
 		held, first := false, 0
 		took = eventually(t, "high is done", func() bool {
 			calls := int(w.api.Stats(time.Millisecond).Classes["low"].Calls)
-			if r.Status()[1].State == bus.Held {
+			if r.Status()[1].Held {
 				if !held {
 					held, first = true, calls
 				}

@@ -27,7 +27,7 @@ func redisDownHere(t *testing.T) {
 	server := redistest.StartServer(t)
 	w := &town{box: boxtest.Open(t, "sqlite://"+freshFile(t))}
 	var err error
-	if w.bus, err = bus.NewOpener(membus.Scheme()).Open(t.Context(), "mem://"); err != nil {
+	if w.bus, err = bus.Open(t.Context(), "mem://", membus.Scheme()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { check(t, "close the bus", w.bus.Close()) })

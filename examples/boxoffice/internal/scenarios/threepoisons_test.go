@@ -86,7 +86,7 @@ func scratch(topic string) string { return topic + "-scratch" }
 // openPlace opens a transport for a process that restarts under its name.
 func openPlace(ctx context.Context, url, holder string) (*bus.Bus, error) {
 	const ttl = 2 * time.Second
-	return allbus.NewOpener(allbus.Config{
+	return bus.Open(ctx, url, allbus.Schemes(allbus.Config{
 		SQLite:   sqlitebus.Config{Holder: holder, LeaseTTL: ttl, Logger: quiet},
 		Postgres: pgbus.Config{Holder: holder, LeaseTTL: ttl, Logger: quiet},
 		MySQL:    mysqlbus.Config{Holder: holder, LeaseTTL: ttl, Logger: quiet},
@@ -94,7 +94,7 @@ func openPlace(ctx context.Context, url, holder string) (*bus.Bus, error) {
 		Kafka:    kafkabus.Config{Instance: holder, Logger: quiet},
 		NATS:     natsbus.Config{Holder: holder, LeaseTTL: ttl, Logger: quiet},
 		SQS:      sqsbus.Config{Logger: quiet},
-	}).Open(ctx, url)
+	})...)
 }
 
 // beVictim is the process.

@@ -66,7 +66,7 @@ func newTown(t *testing.T, url string, s setup) *town {
 	t.Helper()
 	w := &town{box: boxtest.Open(t, url)}
 	var err error
-	if w.bus, err = bus.NewOpener(membus.Scheme()).Open(t.Context(), "mem://"); err != nil {
+	if w.bus, err = bus.Open(t.Context(), "mem://", membus.Scheme()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { check(t, "close the bus", w.bus.Close()) })

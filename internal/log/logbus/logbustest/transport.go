@@ -51,7 +51,7 @@ func (tr Transport) open(ctx context.Context, url string, s Settings) (*bus.Bus,
 	if s.Logger == nil {
 		s.Logger = slog.New(slog.DiscardHandler)
 	}
-	return bus.NewOpener(tr.Scheme(s)).Open(ctx, url)
+	return bus.Open(ctx, url, tr.Scheme(s))
 }
 
 // Open opens the URL. The bus is closed with the test.

@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"os/signal"
 	"strings"
@@ -16,7 +17,12 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/bus"
-	"github.com/millrace-go/millrace/bus/allbus"
+	"github.com/millrace-go/millrace/bus/amqpbus"
+	"github.com/millrace-go/millrace/bus/kafkabus"
+	"github.com/millrace-go/millrace/bus/mysqlbus"
+	"github.com/millrace-go/millrace/bus/pgbus"
+	"github.com/millrace-go/millrace/bus/redisbus"
+	"github.com/millrace-go/millrace/bus/sqlitebus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/pgdb"
@@ -143,10 +149,40 @@ func produce(ctx context.Context, db *sql.DB, box *outbox.Outbox) error {
 	return errs
 }
 
+// openBus opens the transport by its scheme alone, since the releases differ in how they look it up.
+func openBus(ctx context.Context) (*bus.Bus, error) {
+	u, err := url.Parse(*busURL)
+	if err != nil {
+		return nil, err
+	}
+	var s bus.Scheme
+	switch u.Scheme {
+	case "sqlite":
+		s = sqlitebus.Scheme(sqlitebus.Config{})
+	case "postgres":
+		s = pgbus.Scheme(pgbus.Config{})
+	case "mysql":
+		s = mysqlbus.Scheme(mysqlbus.Config{})
+	case "redis":
+		s = redisbus.Scheme(redisbus.Config{})
+	case "kafka":
+		s = kafkabus.Scheme(kafkabus.Config{})
+	case "amqp":
+		s = amqpbus.Scheme(amqpbus.Config{})
+	default:
+		return nil, fmt.Errorf("the transport %s is not known here", u.Scheme)
+	}
+	d, err := s.Open(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	return bus.New(u.Scheme, d), nil
+}
+
 // work relays and consumes until ctx ends.
 func work(ctx context.Context, s store) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	b, err := allbus.NewOpener(allbus.Config{}).Open(ctx, *busURL)
+	b, err := openBus(ctx)
 	if err != nil {
 		return err
 	}

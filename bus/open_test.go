@@ -19,14 +19,14 @@ type scheme struct {
 	open func(u *url.URL) (bus.Driver, error)
 }
 
-func (s scheme) Name() string { return s.name }
+func (s scheme) Names() []string { return []string{s.name} }
 func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
 	return s.open(u)
 }
 
 func TestOpenErrors(t *testing.T) {
 	const password = "hunter2"
-	o := bus.NewOpener(membus.Scheme(), scheme{"sql", func(u *url.URL) (bus.Driver, error) {
+	o := []bus.Scheme{membus.Scheme(), scheme{"sql", func(u *url.URL) (bus.Driver, error) {
 		p := driver.NewParams(u)
 		p.Int("pool", 1, 1)
 		if err := p.Err(); err != nil {
@@ -34,7 +34,7 @@ func TestOpenErrors(t *testing.T) {
 		}
 		// As drivers do, it repeats its URL.
 		return nil, errors.New("cannot connect to " + u.User.Username() + ":" + password + "@" + u.Host)
-	}})
+	}}}
 	for rawURL, want := range map[string][]string{
 		"kafka://user:hunter2@host":         {"unknown scheme", `"kafka"`, "mem, sql"},
 		"":                                  {"no scheme", "mem://…, sql://…"},
@@ -49,7 +49,7 @@ func TestOpenErrors(t *testing.T) {
 		"sql://user:hunter2%zz@host/db":     {"malformed"},
 		"mem://?secret=hunter2&retention=1": {`unknown parameter "secret"`, "known are: retention"},
 	} {
-		b, err := o.Open(t.Context(), rawURL)
+		b, err := bus.Open(t.Context(), rawURL, o...)
 		if err == nil {
 			b.Close()
 			t.Errorf("%q was opened", rawURL)
@@ -64,16 +64,16 @@ func TestOpenErrors(t *testing.T) {
 			t.Errorf("%q: the error shows the password: %v", rawURL, err)
 		}
 	}
-	if _, err := o.Open(t.Context(), "kafka://h"); !errors.Is(err, bus.ErrUnknownScheme) {
+	if _, err := bus.Open(t.Context(), "kafka://h", o...); !errors.Is(err, bus.ErrUnknownScheme) {
 		t.Errorf("got %v, want ErrUnknownScheme", err)
 	}
-	if _, err := bus.NewOpener().Open(t.Context(), "mem://"); err == nil || !strings.Contains(err.Error(), "made without schemes") {
-		t.Errorf("an Opener without schemes: %v", err)
+	if _, err := bus.Open(t.Context(), "mem://"); err == nil || !strings.Contains(err.Error(), "given no schemes") {
+		t.Errorf("Open without schemes: %v", err)
 	}
 }
 
 func TestOpenIgnoresTheCaseOfTheScheme(t *testing.T) {
-	b, err := bus.NewOpener(membus.Scheme()).Open(t.Context(), "MEM://")
+	b, err := bus.Open(t.Context(), "MEM://", membus.Scheme())
 	if err != nil {
 		t.Fatal(err)
 	}

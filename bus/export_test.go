@@ -1,0 +1,8 @@
+package bus
+
+// The errors that tests tell apart.
+var (
+	ErrDrainTimeout     = errDrainTimeout
+	ErrRunning          = errRunning
+	ErrSubscriptionLost = errSubscriptionLost
+)

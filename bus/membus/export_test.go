@@ -1,0 +1,6 @@
+package membus
+
+// The errors that tests tell apart.
+var (
+	ErrFull = errFull
+)

@@ -1,0 +1,4 @@
+package mysqlbus
+
+// Parameters lists the parameters of the connection.
+func Parameters() []string { return parameters() }

@@ -1,0 +1,4 @@
+package pgbus
+
+// Parameters lists the parameters of the connection.
+func Parameters() []string { return parameters() }
