@@ -21,7 +21,7 @@ import (
 // suspicious is a driver that suspects the messages whose ids begin with "alone". deaths is how
 // often each was handled alone when a process died.
 type suspicious struct {
-	bus.Driver
+	driver.Driver
 	deaths map[string]int
 
 	mu    sync.Mutex

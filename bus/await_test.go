@@ -21,7 +21,7 @@ import (
 
 // away is a driver whose server is absent for Declare and Source.
 type away struct {
-	bus.Driver
+	driver.Driver
 	mu              sync.Mutex
 	declare, source error // nil when the server is there
 }

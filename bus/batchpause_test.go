@@ -12,6 +12,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -124,7 +125,7 @@ func TestDeadLettersOfABatchThatCannotBePublishedPauseIt(t *testing.T) {
 
 // publishing is a driver with a publisher of the test's own.
 type publishing struct {
-	bus.Driver
+	driver.Driver
 	publish func(topic string, messages []*message.Message) error
 }
 

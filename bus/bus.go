@@ -18,7 +18,7 @@ import (
 // Bus is an opened transport. It is safe for concurrent use.
 type Bus struct {
 	name   string
-	driver Driver
+	driver driver.Driver
 	pub    *publisher
 
 	mu     sync.Mutex
@@ -28,7 +28,7 @@ type Bus struct {
 
 // New makes a Bus of a driver that is open already; most programs use [Open]. The Bus owns
 // the driver from then on. name is shown to operators.
-func New(name string, d Driver) *Bus {
+func New(name string, d driver.Driver) *Bus {
 	b := &Bus{name: name, driver: d, open: map[*dispatcher]struct{}{}}
 	b.pub = &publisher{bus: b, next: d.Publisher()}
 	return b
@@ -38,10 +38,10 @@ func New(name string, d Driver) *Bus {
 func (b *Bus) Name() string { return b.name }
 
 // Capabilities returns the capabilities of the transport.
-func (b *Bus) Capabilities() Capabilities { return b.driver.Capabilities() }
+func (b *Bus) Capabilities() driver.Capabilities { return b.driver.Capabilities() }
 
 // Driver returns the transport's driver, for its optional interfaces.
-func (b *Bus) Driver() Driver { return b.driver }
+func (b *Bus) Driver() driver.Driver { return b.driver }
 
 // Publisher returns the shared publisher. Its Close does nothing, so a Router or a handler can
 // close its publisher without an effect on others.

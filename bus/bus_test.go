@@ -9,6 +9,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -59,7 +60,7 @@ func TestDeclareErrorsNameTheTopic(t *testing.T) {
 }
 
 // stuck is a driver whose Close has no effect.
-type stuck struct{ bus.Driver }
+type stuck struct{ driver.Driver }
 
 func (stuck) Close() error { return nil }
 
@@ -79,7 +80,7 @@ func TestAClosedBusRefusesWhateverItsDriverDoes(t *testing.T) {
 }
 
 // bare hides a driver's optional interfaces.
-type bare struct{ bus.Driver }
+type bare struct{ driver.Driver }
 
 func TestWhatATransportCannotTellIsUnsupported(t *testing.T) {
 	b := bus.New("bare", bare{memBus(t).Driver()})

@@ -16,7 +16,7 @@ type spelled struct{}
 
 func (spelled) Names() []string { return []string{"sql"} }
 
-func (spelled) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
+func (spelled) Open(_ context.Context, u *url.URL) (driver.Driver, error) {
 	p := driver.NewParams(u)
 	p.String("name", "")
 	p.Int("partitions", 3, 1)

@@ -10,18 +10,19 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 )
 
 // lagging is a driver whose lag the test sets.
 type lagging struct {
-	bus.Driver
+	driver.Driver
 	lag func(context.Context) ([]bus.Lag, error)
 }
 
 func (l lagging) Lag(ctx context.Context) ([]bus.Lag, error) { return l.lag(ctx) }
 
 // blind is a driver that cannot tell its lag.
-type blind struct{ bus.Driver }
+type blind struct{ driver.Driver }
 
 func monitor(t *testing.T, b *bus.Bus, cfg bus.LagMonitorConfig) *bus.LagMonitor {
 	t.Helper()

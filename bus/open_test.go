@@ -16,17 +16,17 @@ import (
 // scheme is a scheme whose Open calls open.
 type scheme struct {
 	name string
-	open func(u *url.URL) (bus.Driver, error)
+	open func(u *url.URL) (driver.Driver, error)
 }
 
 func (s scheme) Names() []string { return []string{s.name} }
-func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
+func (s scheme) Open(_ context.Context, u *url.URL) (driver.Driver, error) {
 	return s.open(u)
 }
 
 func TestOpenErrors(t *testing.T) {
 	const password = "hunter2"
-	o := []bus.Scheme{membus.Scheme(), scheme{"sql", func(u *url.URL) (bus.Driver, error) {
+	o := []bus.Scheme{membus.Scheme(), scheme{"sql", func(u *url.URL) (driver.Driver, error) {
 		p := driver.NewParams(u)
 		p.Int("pool", 1, 1)
 		if err := p.Err(); err != nil {

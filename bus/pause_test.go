@@ -238,7 +238,7 @@ func TestADeadLetterThatCannotBePublishedPauses(t *testing.T) {
 
 // flaky is a driver whose publisher refuses the topics for which refuse returns an error.
 type flaky struct {
-	bus.Driver
+	driver.Driver
 	refuse   func(topic string) error
 	scribble bool // overwrites the messages it publishes, as some publishers do
 	calls    atomic.Int32

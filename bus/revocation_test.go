@@ -17,7 +17,7 @@ import (
 
 // feedDriver is a driver whose subscriber the test feeds by hand.
 type feedDriver struct {
-	bus.Driver
+	driver.Driver
 	source message.Subscriber
 }
 
@@ -74,7 +74,7 @@ func TestARevokedProbeDoesNotEndAPause(t *testing.T) {
 
 // slowClose is a driver whose sources commit a second after Close.
 type slowClose struct {
-	bus.Driver
+	driver.Driver
 	committed *time.Time
 }
 

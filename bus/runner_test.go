@@ -18,7 +18,7 @@ import (
 
 // recording is a driver that records declared topics.
 type recording struct {
-	bus.Driver
+	driver.Driver
 	declared []bus.Topic
 	err      error
 }
@@ -70,7 +70,7 @@ func TestRunFailsWhenItCannotDeclare(t *testing.T) {
 
 // halting is a driver with one topic that refuses its subscriptions, or ends them on request.
 type halting struct {
-	bus.Driver
+	driver.Driver
 	refuse error
 	before <-chan struct{} // it refuses when this is closed
 	halt   chan struct{}
@@ -223,6 +223,6 @@ func TestConsumerErrorsSayWhatIsMissing(t *testing.T) {
 	}
 }
 
-type groupless struct{ bus.Driver }
+type groupless struct{ driver.Driver }
 
-func (groupless) Capabilities() bus.Capabilities { return bus.Capabilities{} }
+func (groupless) Capabilities() driver.Capabilities { return driver.Capabilities{} }

@@ -13,6 +13,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -143,7 +144,7 @@ func TestPublishingIsCounted(t *testing.T) {
 }
 
 type outgoing struct {
-	bus.Driver
+	driver.Driver
 	pub message.Publisher
 }
 

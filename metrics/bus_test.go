@@ -34,7 +34,7 @@ type busStand struct {
 }
 
 // newBusStand makes a busStand on the transport from over, or on memory when over is nil.
-func newBusStand(t *testing.T, over func(bus.Driver) bus.Driver, cfg metrics.BusConfig) *busStand {
+func newBusStand(t *testing.T, over func(busdriver.Driver) busdriver.Driver, cfg metrics.BusConfig) *busStand {
 	t.Helper()
 	driver, err := membus.Scheme().Open(t.Context(), &url.URL{Scheme: "mem"})
 	if err != nil {
@@ -210,7 +210,7 @@ func TestBusBatchesAreCounted(t *testing.T) {
 }
 
 // busAway is a transport that refuses to publish.
-type busAway struct{ bus.Driver }
+type busAway struct{ busdriver.Driver }
 
 func (a busAway) Publisher() message.Publisher            { return a }
 func (busAway) Publish(string, ...*message.Message) error { return errors.New("no broker") }
@@ -219,7 +219,7 @@ func (a busAway) Lag(ctx context.Context) ([]bus.Lag, error) {
 }
 
 func TestBusFailedPublishesAreCounted(t *testing.T) {
-	s := newBusStand(t, func(d bus.Driver) bus.Driver { return busAway{d} }, metrics.BusConfig{})
+	s := newBusStand(t, func(d busdriver.Driver) busdriver.Driver { return busAway{d} }, metrics.BusConfig{})
 	if err := s.bus.Publisher().Publish("t", message.NewMessage("1", nil), message.NewMessage("2", nil)); err == nil {
 		t.Error("nobody refused")
 	}
@@ -228,7 +228,7 @@ func TestBusFailedPublishesAreCounted(t *testing.T) {
 
 // parts is a transport that reports a group's lag in parts, and hangs on request.
 type parts struct {
-	bus.Driver
+	busdriver.Driver
 	hangs *atomic.Bool
 	asked *atomic.Int64
 }
@@ -252,7 +252,7 @@ func (p parts) Lag(ctx context.Context) ([]bus.Lag, error) {
 
 func newParts(t *testing.T, cfg metrics.BusConfig) (*busStand, parts) {
 	p := parts{hangs: &atomic.Bool{}, asked: &atomic.Int64{}}
-	s := newBusStand(t, func(d bus.Driver) bus.Driver { p.Driver = d; return p }, cfg)
+	s := newBusStand(t, func(d busdriver.Driver) busdriver.Driver { p.Driver = d; return p }, cfg)
 	s.run()
 	return s, p
 }
@@ -296,12 +296,12 @@ func TestBusScrapeAsksNobody(t *testing.T) {
 }
 
 // blind is a transport that cannot tell its lag.
-type blind struct{ bus.Driver }
+type blind struct{ busdriver.Driver }
 
 func TestBusTransportThatCannotTell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, count := range []func(string) int{nil, func(string) int { return 6 }} {
-			s := newBusStand(t, func(d bus.Driver) bus.Driver { return blind{d} }, metrics.BusConfig{DeadLetters: count})
+			s := newBusStand(t, func(d busdriver.Driver) busdriver.Driver { return blind{d} }, metrics.BusConfig{DeadLetters: count})
 			s.run()
 			synctest.Wait()
 			dead := 0

@@ -28,7 +28,7 @@ type driver struct {
 }
 
 var (
-	_ bus.Driver           = (*driver)(nil)
+	_ busdriver.Driver     = (*driver)(nil)
 	_ busdriver.Pinger     = (*driver)(nil)
 	_ busdriver.Lagger     = (*driver)(nil)
 	_ busdriver.Inspector  = (*driver)(nil)
@@ -54,8 +54,8 @@ func (d *driver) Ping(ctx context.Context) error {
 	return translate("ping", err)
 }
 
-func (d *driver) Capabilities() bus.Capabilities {
-	return bus.Capabilities{Durable: true, OrderedPerKey: true, ConsumerGroups: true, Broadcast: true, IndividualAcks: true}
+func (d *driver) Capabilities() busdriver.Capabilities {
+	return busdriver.Capabilities{Durable: true, OrderedPerKey: true, ConsumerGroups: true, Broadcast: true, IndividualAcks: true}
 }
 
 func (d *driver) Publisher() message.Publisher { return shared{d.publisher} }

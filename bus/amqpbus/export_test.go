@@ -1,6 +1,6 @@
 package amqpbus
 
-import "github.com/millrace-go/millrace/bus"
+import busdriver "github.com/millrace-go/millrace/bus/driver"
 
 // The errors that tests tell apart.
 var (
@@ -11,7 +11,7 @@ var (
 )
 
 // Queues names every queue that a driver created or found, so that a test can delete them.
-func Queues(d bus.Driver) []string {
+func Queues(d busdriver.Driver) []string {
 	var all []string
 	for _, g := range d.(*driver).topology.known() {
 		all = append(all, g.queues...)

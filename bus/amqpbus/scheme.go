@@ -39,7 +39,7 @@ type scheme struct{ cfg Config }
 
 func (scheme) Names() []string { return []string{"amqp", "amqps"} }
 
-func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
+func (s scheme) Open(_ context.Context, u *url.URL) (busdriver.Driver, error) {
 	to, cfg, mode, err := parse(u, s.cfg)
 	switch {
 	case err != nil:

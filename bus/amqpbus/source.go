@@ -30,7 +30,7 @@ type source struct {
 	ended     chan struct{} // closed when everything has ended
 }
 
-// Source implements bus.Driver. If the group was not declared, its queues are created now,
+// Source implements busdriver.Driver. If the group was not declared, its queues are created now,
 // and receive the messages that are published from now on.
 func (d *driver) Source(ctx context.Context, topic, name string, size int) (busdriver.Source, error) {
 	if name == "" {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/amqpbus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/certtest"
 	"github.com/millrace-go/millrace/internal/tlstest"
@@ -176,6 +177,6 @@ func TestTLS(t *testing.T) {
 		Trusted: sealed + "&cacertfile=" + cert.Cert,
 		Other:   sealed + "&cacertfile=" + other.Cert, Fix: "?cacertfile=",
 		Plain: b.rawURL(t, at, ""), FixPlain: "amqps://",
-		Done: func(d bus.Driver) { b.drop(t, amqpbus.Queues(d)...) },
+		Done: func(d busdriver.Driver) { b.drop(t, amqpbus.Queues(d)...) },
 	})
 }

@@ -20,7 +20,7 @@ import (
 
 // broken is membus with one fault. A field that is nil is no fault.
 type broken struct {
-	bus.Driver
+	driver.Driver
 	deliver func(in <-chan *message.Message, out chan<- *message.Message, stop <-chan struct{})
 	publish func(next message.Publisher, topic string, messages []*message.Message) error
 	group   func(string) string
@@ -38,7 +38,7 @@ type broken struct {
 	unordered bool // claims that it keeps no order
 }
 
-func (b broken) Capabilities() bus.Capabilities {
+func (b broken) Capabilities() driver.Capabilities {
 	c := b.Driver.Capabilities()
 	c.OrderedPerKey = c.OrderedPerKey && !b.unordered
 	return c
@@ -46,7 +46,7 @@ func (b broken) Capabilities() bus.Capabilities {
 
 // absent is a driver whose server is absent until it has arrived.
 type absent struct {
-	bus.Driver
+	driver.Driver
 	judge   func(error) error
 	arrived atomic.Bool
 }

@@ -109,7 +109,7 @@ func TestABrokenDriverFails(t *testing.T) {
 		for _, c := range f.cases {
 			t.Run(name+"/"+c, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					err := runCase(t, c, func(d bus.Driver) bus.Driver {
+					err := runCase(t, c, func(d busdriver.Driver) busdriver.Driver {
 						fault := f.fault
 						fault.Driver = d
 						return fault
@@ -136,7 +136,7 @@ func TestASoundDriverPasses(t *testing.T) {
 	for _, c := range bustest.Cases() {
 		t.Run(c.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				err := runCase(t, c.Name, func(d bus.Driver) bus.Driver { return broken{Driver: d} })
+				err := runCase(t, c.Name, func(d busdriver.Driver) busdriver.Driver { return broken{Driver: d} })
 				if (err != nil) != (c.Name == "GroupSurvivesReopening") {
 					t.Error(err)
 				}
@@ -156,7 +156,9 @@ func TestAnUnorderedDriverPasses(t *testing.T) {
 		}
 		t.Run(c.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				err := runCase(t, c.Name, func(d bus.Driver) bus.Driver { return broken{Driver: d, deliver: reverses, unordered: true} })
+				err := runCase(t, c.Name, func(d busdriver.Driver) busdriver.Driver {
+					return broken{Driver: d, deliver: reverses, unordered: true}
+				})
 				if err != nil {
 					t.Error(err)
 				}
@@ -165,7 +167,7 @@ func TestAnUnorderedDriverPasses(t *testing.T) {
 	}
 }
 
-func runCase(t *testing.T, name string, wrap func(bus.Driver) bus.Driver) error {
+func runCase(t *testing.T, name string, wrap func(busdriver.Driver) busdriver.Driver) error {
 	t.Helper()
 	i := slices.IndexFunc(bustest.Cases(), func(c bustest.Case) bool { return c.Name == name })
 	if i < 0 {
@@ -174,7 +176,7 @@ func runCase(t *testing.T, name string, wrap func(bus.Driver) bus.Driver) error 
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
 	scheme := membus.Scheme()
-	var under []bus.Driver // closed in any case, even under a wrapper that does not close
+	var under []busdriver.Driver // closed in any case, even under a wrapper that does not close
 	again := func() (*bus.Bus, error) {
 		b, err := bus.Open(ctx, "mem://store", scheme)
 		if err != nil {
@@ -216,7 +218,7 @@ func runCase(t *testing.T, name string, wrap func(bus.Driver) bus.Driver) error 
 type careless struct{}
 
 func (careless) Names() []string { return []string{"careless"} }
-func (careless) Open(ctx context.Context, _ *url.URL) (bus.Driver, error) {
+func (careless) Open(ctx context.Context, _ *url.URL) (busdriver.Driver, error) {
 	return membus.Scheme().Open(ctx, &url.URL{Scheme: "mem"})
 }
 

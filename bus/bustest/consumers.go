@@ -350,7 +350,7 @@ func deadLetterOutage(ctx context.Context, env Env) (err error) {
 
 // refusing is a driver that refuses to publish to one topic a number of times.
 type refusing struct {
-	bus.Driver
+	driver.Driver
 	topic string
 	left  *atomic.Int32
 }

@@ -1,4 +1,4 @@
-// Package bustest is the conformance suite of transports: every implementation of bus.Driver
+// Package bustest is the conformance suite of transports: every implementation of driver.Driver
 // passes it, or declares the capability that rules a case out.
 //
 //	func TestConformance(t *testing.T) {

@@ -317,7 +317,7 @@ var errDied = errors.New("killed")
 // dying is a driver in a process that is killed when it publishes more than a number of
 // messages: neither that publish nor an acknowledgement arrives any more.
 type dying struct {
-	bus.Driver
+	driver.Driver
 	left *atomic.Int32
 }
 

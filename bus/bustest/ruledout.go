@@ -8,7 +8,7 @@ import (
 // Rule says that a case does not apply to a transport without a capability.
 type Rule struct {
 	Case   string
-	Flag   string // a field of bus.Capabilities, or one of the flags below
+	Flag   string // a field of driver.Capabilities, or one of the flags below
 	Reason string
 }
 

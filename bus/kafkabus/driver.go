@@ -34,7 +34,7 @@ type driver struct {
 }
 
 var (
-	_ bus.Driver              = (*driver)(nil)
+	_ busdriver.Driver        = (*driver)(nil)
 	_ busdriver.Pinger        = (*driver)(nil)
 	_ busdriver.Lagger        = (*driver)(nil)
 	_ busdriver.Inspector     = (*driver)(nil)
@@ -93,8 +93,8 @@ func (d *driver) Ping(ctx context.Context) error {
 	return wrap(err, "ping %s", strings.Join(d.set.brokers, ","))
 }
 
-func (d *driver) Capabilities() bus.Capabilities {
-	return bus.Capabilities{Durable: true, OrderedPerKey: true, ConsumerGroups: true, Replay: true, Broadcast: true}
+func (d *driver) Capabilities() busdriver.Capabilities {
+	return busdriver.Capabilities{Durable: true, OrderedPerKey: true, ConsumerGroups: true, Replay: true, Broadcast: true}
 }
 
 func (d *driver) Publisher() message.Publisher { return d.publisher }

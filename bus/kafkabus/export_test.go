@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 )
 
 // The errors that tests tell apart.
@@ -13,7 +13,7 @@ var (
 )
 
 // Waiting returns how many messages are in the publisher's memory.
-func Waiting(d bus.Driver) (n int) {
+func Waiting(d busdriver.Driver) (n int) {
 	p := d.(*driver).publisher
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -27,7 +27,7 @@ func Waiting(d bus.Driver) (n int) {
 }
 
 // AwaitWaiting waits until at least n messages are in the publisher's memory.
-func AwaitWaiting(t testing.TB, d bus.Driver, n int) {
+func AwaitWaiting(t testing.TB, d busdriver.Driver, n int) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); Waiting(d) < n; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {

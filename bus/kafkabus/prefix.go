@@ -29,7 +29,7 @@ func checkPrefix(prefix string) error {
 	return nil
 }
 
-// Source implements bus.Driver.
+// Source implements busdriver.Driver.
 func (d *prefixed) Source(ctx context.Context, topic, group string, size int) (busdriver.Source, error) {
 	if group != "" {
 		group = d.prefix + group
@@ -37,7 +37,7 @@ func (d *prefixed) Source(ctx context.Context, topic, group string, size int) (b
 	return d.driver.Source(ctx, d.prefix+topic, group, size)
 }
 
-// Publisher implements bus.Driver.
+// Publisher implements busdriver.Driver.
 func (d *prefixed) Publisher() message.Publisher {
 	return prefixedPublisher{d.driver.publisher, d.prefix}
 }
@@ -55,7 +55,7 @@ func (p prefixedPublisher) Publish(topic string, messages ...*message.Message) e
 	return err
 }
 
-// Declare implements bus.Driver.
+// Declare implements busdriver.Driver.
 func (d *prefixed) Declare(ctx context.Context, topics ...bus.Topic) error {
 	topics = slices.Clone(topics)
 	for i, t := range topics {

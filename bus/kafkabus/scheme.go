@@ -134,7 +134,7 @@ func Scheme(cfg Config) bus.Scheme { return scheme{cfg} }
 
 func (scheme) Names() []string { return []string{"kafka"} }
 
-func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
+func (s scheme) Open(_ context.Context, u *url.URL) (busdriver.Driver, error) {
 	set, err := parse(u, s.cfg)
 	switch {
 	case err != nil:

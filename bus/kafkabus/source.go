@@ -62,7 +62,7 @@ const (
 	patience = 100 * time.Millisecond
 )
 
-// Source implements bus.Driver. A new group begins at the earliest retained message.
+// Source implements busdriver.Driver. A new group begins at the earliest retained message.
 func (d *driver) Source(ctx context.Context, topic, group string, size int) (busdriver.Source, error) {
 	switch {
 	case group == "":

@@ -30,8 +30,8 @@ func newDriver(s *store, release func()) *transport {
 	return &transport{store: s, release: release}
 }
 
-func (d *transport) Capabilities() bus.Capabilities {
-	return bus.Capabilities{OrderedPerKey: true, ConsumerGroups: true, Replay: true}
+func (d *transport) Capabilities() driver.Capabilities {
+	return driver.Capabilities{OrderedPerKey: true, ConsumerGroups: true, Replay: true}
 }
 
 // Ping implements driver.Pinger: there is no server that could be absent.
@@ -39,7 +39,7 @@ func (d *transport) Ping(context.Context) error { return nil }
 
 func (d *transport) Publisher() message.Publisher { return publisher{d} }
 
-// Source implements bus.Driver.
+// Source implements driver.Driver.
 func (d *transport) Source(ctx context.Context, topic, group string, window int) (driver.Source, error) {
 	switch {
 	case topic == "":

@@ -13,6 +13,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/bustest"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/membus"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/sourcetest"
@@ -288,7 +289,7 @@ func TestURLErrors(t *testing.T) {
 
 func TestItSaysThatItIsNotDurable(t *testing.T) {
 	b := open(t, membus.Scheme(), "mem://")
-	want := bus.Capabilities{OrderedPerKey: true, ConsumerGroups: true, Replay: true}
+	want := driver.Capabilities{OrderedPerKey: true, ConsumerGroups: true, Replay: true}
 	if got := b.Capabilities(); got != want {
 		t.Fatalf("capabilities %+v, want %+v", got, want)
 	}

@@ -29,7 +29,7 @@ type scheme struct {
 
 func (s *scheme) Names() []string { return []string{"mem"} }
 
-func (s *scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
+func (s *scheme) Open(_ context.Context, u *url.URL) (driver.Driver, error) {
 	params := driver.NewParams(u)
 	retention := params.Int("retention", 0, 1)
 	if err := params.Err(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/log/logbus"
 	"github.com/millrace-go/millrace/internal/mysqldb"
 )
@@ -63,6 +64,6 @@ func parameters() []string {
 
 func (scheme) Names() []string { return []string{"mysql"} }
 
-func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
+func (s scheme) Open(_ context.Context, u *url.URL) (driver.Driver, error) {
 	return logbus.Settings(s.cfg).Open(u, logbus.Server{Scheme: "mysql", Parameters: parameters(), Pool: mysqldb.Open, Log: openLog, Tx: openTx})
 }

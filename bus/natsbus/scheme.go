@@ -62,7 +62,7 @@ type scheme struct{ cfg Config }
 
 func (scheme) Names() []string { return []string{"nats", "tls"} }
 
-func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
+func (s scheme) Open(_ context.Context, u *url.URL) (busdriver.Driver, error) {
 	client, cfg, err := parse(u, s.cfg)
 	if err != nil {
 		return nil, err

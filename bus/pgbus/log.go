@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
-	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/log/logbus"
 	"github.com/millrace-go/millrace/internal/log/logsub"
 	"github.com/millrace-go/millrace/internal/log/pglog"
@@ -17,7 +17,7 @@ import (
 // openLog starts the bus on the log of package pglog. The pool belongs to the bus, even if the
 // application's pool is on the same database: the application's use of its connections cannot
 // prevent partitions from being read, leases from being renewed, or cursors from being moved.
-func openLog(pool *sql.DB, cfg logbus.Settings) (bus.Driver, error) {
+func openLog(pool *sql.DB, cfg logbus.Settings) (driver.Driver, error) {
 	log, err := pglog.New(pool, logbus.Tables())
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/log/logbus"
 	"github.com/millrace-go/millrace/internal/pgdb"
 )
@@ -68,7 +69,7 @@ func parameters() []string {
 
 func (scheme) Names() []string { return []string{"postgres", "postgresql"} }
 
-func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
+func (s scheme) Open(_ context.Context, u *url.URL) (driver.Driver, error) {
 	if u.Host == "" || len(u.Path) < 2 {
 		return nil, errors.New("the URL names no host or no database; write postgres://user:password@host:5432/database")
 	}

@@ -4,7 +4,7 @@ import (
 	"database/sql"
 	"errors"
 
-	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/log/logbus"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/txbus"
@@ -12,7 +12,7 @@ import (
 
 // openTx starts Watermill SQL on the database. Deliveries have a pool of their own: each holds a
 // connection while its handler works, and must not take the connections of publishers.
-func openTx(url string, pool *sql.DB, cfg logbus.Settings) (bus.Driver, error) {
+func openTx(url string, pool *sql.DB, cfg logbus.Settings) (driver.Driver, error) {
 	deliveries, err := pgdb.Open(url)
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())

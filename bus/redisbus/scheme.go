@@ -67,7 +67,7 @@ type scheme struct{ cfg Config }
 
 func (scheme) Names() []string { return []string{"redis", "rediss"} }
 
-func (s scheme) Open(_ context.Context, u *url.URL) (bus.Driver, error) {
+func (s scheme) Open(_ context.Context, u *url.URL) (busdriver.Driver, error) {
 	cfg := s.cfg
 	params := busdriver.NewParams(u)
 	for _, name := range rediskit.Parameters() {

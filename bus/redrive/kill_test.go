@@ -22,7 +22,7 @@ import (
 // mortal is a driver for a process that is killed after a number of steps: a step is a publish
 // or an acknowledgement. After the last step, nothing from the process reaches the transport.
 type mortal struct {
-	bus.Driver
+	driver.Driver
 	left   *atomic.Int64
 	prompt bool // acknowledgements count at once, not at Close
 }

@@ -42,20 +42,20 @@ func memBus(t *testing.T) *bus.Bus {
 }
 
 // plain is membus without its unique ability to show pending messages.
-type plain struct{ bus.Driver }
+type plain struct{ driver.Driver }
 
 func (p plain) Lag(ctx context.Context) ([]bus.Lag, error) { return p.Driver.(driver.Lagger).Lag(ctx) }
 
 // blind is membus that cannot tell its lag either.
-type blind struct{ bus.Driver }
+type blind struct{ driver.Driver }
 
 // each runs the test on a transport that can show pending messages, on one that can only read
 // them, and on one that does not know their number.
 func each(t *testing.T, test func(t *testing.T, b *bus.Bus)) {
-	for name, wrap := range map[string]func(bus.Driver) bus.Driver{
-		"pender": func(d bus.Driver) bus.Driver { return d },
-		"plain":  func(d bus.Driver) bus.Driver { return plain{d} },
-		"blind":  func(d bus.Driver) bus.Driver { return blind{d} },
+	for name, wrap := range map[string]func(driver.Driver) driver.Driver{
+		"pender": func(d driver.Driver) driver.Driver { return d },
+		"plain":  func(d driver.Driver) driver.Driver { return plain{d} },
+		"blind":  func(d driver.Driver) driver.Driver { return blind{d} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { test(t, bus.New(name, wrap(memBus(t).Driver()))) })

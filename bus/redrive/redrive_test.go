@@ -219,7 +219,7 @@ func TestALetterThatCannotBeRedrivenStaysAndKeepsNobody(t *testing.T) {
 
 // refusing is a driver whose publisher refuses some topics.
 type refusing struct {
-	bus.Driver
+	driver.Driver
 	refuses func(topic string) error
 }
 

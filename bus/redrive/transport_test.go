@@ -17,12 +17,12 @@ import (
 // individual is a transport that stores every acknowledgement, as a queue does: membus, and
 // beside it the acknowledgements behind an unacknowledged message.
 type individual struct {
-	bus.Driver
+	driver.Driver
 	mu    sync.Mutex
 	acked map[string]bool
 }
 
-func (i *individual) Capabilities() bus.Capabilities {
+func (i *individual) Capabilities() driver.Capabilities {
 	c := i.Driver.Capabilities()
 	c.IndividualAcks = true
 	return c
@@ -112,7 +112,7 @@ func TestIndividualAcksNeedNoMove(t *testing.T) {
 // serial is a transport that hands out one message at a time.
 type serial struct{ plain }
 
-func (s serial) Capabilities() bus.Capabilities {
+func (s serial) Capabilities() driver.Capabilities {
 	c := s.Driver.Capabilities()
 	c.SerialGroups = true
 	return c

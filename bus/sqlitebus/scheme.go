@@ -55,7 +55,7 @@ func Scheme(cfg Config) bus.Scheme { return scheme{cfg} }
 
 func (scheme) Names() []string { return []string{"sqlite"} }
 
-func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
+func (s scheme) Open(ctx context.Context, u *url.URL) (driver.Driver, error) {
 	path, err := pathOf(u)
 	if err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ type driver struct {
 }
 
 var (
-	_ bus.Driver       = (*driver)(nil)
+	_ busdriver.Driver = (*driver)(nil)
 	_ busdriver.Pinger = (*driver)(nil)
 	_ busdriver.Lagger = (*driver)(nil)
 )
@@ -82,9 +82,9 @@ func (d *driver) connect(ctx context.Context, at address) (*sns.Client, error) {
 	return sns.NewFromConfig(account, func(o *sns.Options) { o.BaseEndpoint = cmp.Or(endpoint, o.BaseEndpoint) }), nil
 }
 
-func (d *driver) Capabilities() bus.Capabilities {
+func (d *driver) Capabilities() busdriver.Capabilities {
 	fifo := !d.cfg.Standard
-	return bus.Capabilities{
+	return busdriver.Capabilities{
 		Durable: true, OrderedPerKey: fifo, ConsumerGroups: d.topics != nil, Broadcast: d.topics != nil,
 		IndividualAcks: true, LocksKeys: fifo,
 	}
@@ -92,7 +92,7 @@ func (d *driver) Capabilities() bus.Capabilities {
 
 func (d *driver) Publisher() message.Publisher { return d.publisher }
 
-// Declare implements bus.Driver. On sqs:// a topic has one group at most; Amazon decides
+// Declare implements busdriver.Driver. On sqs:// a topic has one group at most; Amazon decides
 // partitions and replication.
 func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
 	for _, t := range topics {

@@ -119,7 +119,7 @@ type scheme struct{ cfg Config }
 
 func (scheme) Names() []string { return []string{"sqs", "sns"} }
 
-func (s scheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
+func (s scheme) Open(ctx context.Context, u *url.URL) (busdriver.Driver, error) {
 	cfg, notify := s.cfg, u.Scheme == "sns"
 	params := busdriver.NewParams(u)
 	endpoint, token := params.String("endpoint", ""), params.String("session_token", "")

@@ -51,7 +51,7 @@ type source struct {
 	err      error
 }
 
-// Source implements bus.Driver.
+// Source implements busdriver.Driver.
 func (d *driver) Source(ctx context.Context, topic, group string, size int) (busdriver.Source, error) {
 	if size < 1 {
 		return nil, fault.MarkPermanent(fmt.Errorf("sqsbus: the window of group %s is %d; give at least 1", group, size))

@@ -7,6 +7,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -21,7 +22,7 @@ type Config struct {
 	Subscriber func(ctx context.Context, group string) (message.Subscriber, error)
 	// Capabilities are those of the Pub/Sub with these settings. They are used unchanged: a
 	// capability that the Pub/Sub does not have breaks guarantees of package bus.
-	Capabilities bus.Capabilities
+	Capabilities driver.Capabilities
 	// Declare makes a topic and its groups, and is idempotent. By default a subscriber of each
 	// group initializes the topic, if it is a message.SubscribeInitializer; a topic without
 	// groups is made at its first use.

@@ -5,7 +5,7 @@
 //	d, err := watermillbus.New(watermillbus.Config{
 //		Publisher:    func(context.Context) (message.Publisher, error) { return theirs.NewPublisher(…) },
 //		Subscriber:   func(_ context.Context, group string) (message.Subscriber, error) { return theirs.NewSubscriber(…) },
-//		Capabilities: bus.Capabilities{Durable: true, ConsumerGroups: true, OneAtATime: true},
+//		Capabilities: driver.Capabilities{Durable: true, ConsumerGroups: true, OneAtATime: true},
 //	})
 //	b := bus.New("theirs", d)
 //

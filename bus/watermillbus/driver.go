@@ -22,7 +22,7 @@ import (
 // abilities, such as listing topics, embeds it. The error of Ping is errors.ErrUnsupported
 // without Config.Ping.
 type Driver interface {
-	bus.Driver
+	driver.Driver
 	driver.Pinger
 }
 
@@ -49,13 +49,13 @@ func New(cfg Config) (Driver, error) {
 	return &adapter{cfg: cfg, publisher: lazy.New(errClosed, cfg.Publisher), open: map[*owned]struct{}{}}, nil
 }
 
-// Capabilities implements bus.Driver.
-func (d *adapter) Capabilities() bus.Capabilities { return d.cfg.Capabilities }
+// Capabilities implements driver.Driver.
+func (d *adapter) Capabilities() driver.Capabilities { return d.cfg.Capabilities }
 
-// Publisher implements bus.Driver.
+// Publisher implements driver.Driver.
 func (d *adapter) Publisher() message.Publisher { return publisher{d} }
 
-// Source implements bus.Driver. The window is the Pub/Sub's own.
+// Source implements driver.Driver. The window is the Pub/Sub's own.
 func (d *adapter) Source(ctx context.Context, topic, group string, _ int) (driver.Source, error) {
 	source, err := call(ctx, d, func(ctx context.Context) (driver.Source, error) {
 		subscriber, err := d.cfg.Subscriber(ctx, group)
@@ -70,7 +70,7 @@ func (d *adapter) Source(ctx context.Context, topic, group string, _ int) (drive
 	return d.own(source)
 }
 
-// Declare implements bus.Driver.
+// Declare implements driver.Driver.
 func (d *adapter) Declare(ctx context.Context, topics ...bus.Topic) error {
 	declare := d.cfg.Declare
 	if declare == nil {

@@ -25,7 +25,7 @@ func ExampleNew() {
 		Subscriber: func(context.Context, string) (message.Subscriber, error) { return kept{shared}, nil },
 		// The Pub/Sub has no durability, no order and no groups, and hands over many messages at
 		// a time: each subscription gets all messages from the first on.
-		Capabilities: bus.Capabilities{ConsumerGroups: true, Replay: true, Broadcast: true, IndividualAcks: true},
+		Capabilities: driver.Capabilities{ConsumerGroups: true, Replay: true, Broadcast: true, IndividualAcks: true},
 		Close:        shared.Close,
 	})
 	if err != nil {

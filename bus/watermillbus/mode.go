@@ -9,22 +9,23 @@ import (
 	"slices"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 )
 
 // WithMode adds ?mode=watermill to a scheme: open opens URLs with this parameter, which is
 // removed before. native opens other URLs. without has the native parameters that have no meaning
 // in the mode, each with the reason; a URL that has one is refused.
-func WithMode(native bus.Scheme, without map[string]string, open func(ctx context.Context, u *url.URL) (bus.Driver, error)) bus.Scheme {
+func WithMode(native bus.Scheme, without map[string]string, open func(ctx context.Context, u *url.URL) (driver.Driver, error)) bus.Scheme {
 	return modeScheme{native, without, open}
 }
 
 type modeScheme struct {
 	bus.Scheme // the native one
 	without    map[string]string
-	open       func(ctx context.Context, u *url.URL) (bus.Driver, error)
+	open       func(ctx context.Context, u *url.URL) (driver.Driver, error)
 }
 
-func (s modeScheme) Open(ctx context.Context, u *url.URL) (bus.Driver, error) {
+func (s modeScheme) Open(ctx context.Context, u *url.URL) (driver.Driver, error) {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil || !query.Has("mode") {
 		return s.Scheme.Open(ctx, u)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/watermillbus"
 )
 
@@ -18,11 +18,11 @@ type native struct{}
 
 func (native) Names() []string { return []string{"any"} }
 
-func (native) Open(context.Context, *url.URL) (bus.Driver, error) { return nil, errNative }
+func (native) Open(context.Context, *url.URL) (driver.Driver, error) { return nil, errNative }
 
 func TestWithMode(t *testing.T) {
 	var got *url.URL
-	s := watermillbus.WithMode(native{}, map[string]string{"bad": "it is not good"}, func(_ context.Context, u *url.URL) (bus.Driver, error) {
+	s := watermillbus.WithMode(native{}, map[string]string{"bad": "it is not good"}, func(_ context.Context, u *url.URL) (driver.Driver, error) {
 		got = u
 		return nil, errMode
 	})
@@ -50,7 +50,7 @@ func TestWithMode(t *testing.T) {
 }
 
 func TestWithModeRefusesParameters(t *testing.T) {
-	s := watermillbus.WithMode(native{}, map[string]string{"bad": "it is not good"}, func(context.Context, *url.URL) (bus.Driver, error) {
+	s := watermillbus.WithMode(native{}, map[string]string{"bad": "it is not good"}, func(context.Context, *url.URL) (driver.Driver, error) {
 		return nil, errMode
 	})
 	_, err := s.Open(t.Context(), &url.URL{RawQuery: "mode=watermill&good=1&bad=s3cret"})

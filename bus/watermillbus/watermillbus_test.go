@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // inMemory is a Watermill Pub/Sub with groups: package membus without the engine.
-func inMemory(store bus.Driver) watermillbus.Config {
+func inMemory(store driver.Driver) watermillbus.Config {
 	return watermillbus.Config{
 		Publisher: func(context.Context) (message.Publisher, error) { return unclosed{store.Publisher()}, nil },
 		Subscriber: func(_ context.Context, group string) (message.Subscriber, error) {
@@ -44,8 +44,8 @@ type looking struct {
 }
 
 func TestConformance(t *testing.T) {
-	stores := map[*bus.Bus]bus.Driver{}
-	over := func(t *testing.T, store bus.Driver) *bus.Bus {
+	stores := map[*bus.Bus]driver.Driver{}
+	over := func(t *testing.T, store driver.Driver) *bus.Bus {
 		d, err := watermillbus.New(inMemory(store))
 		if err != nil {
 			t.Fatal(err)
@@ -65,7 +65,7 @@ func TestConformance(t *testing.T) {
 }
 
 // memory is a store of its own, closed with the test.
-func memory(t *testing.T) bus.Driver {
+func memory(t *testing.T) driver.Driver {
 	t.Helper()
 	store, err := membus.Scheme().Open(t.Context(), &url.URL{Scheme: "mem"})
 	if err != nil {

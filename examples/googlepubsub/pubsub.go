@@ -62,7 +62,7 @@ func config(project string, options []option.ClientOption) watermillbus.Config {
 				},
 			}, nil)
 		},
-		Capabilities: bus.Capabilities{
+		Capabilities: driver.Capabilities{
 			Durable: true, OrderedPerKey: true, ConsumerGroups: true, Broadcast: true, IndividualAcks: true,
 			LocksKeys: true, // a key's next message comes after the acknowledgement
 		},

@@ -23,10 +23,8 @@ func leaves() map[string][]string {
 // backends.
 func seams() map[string][]string {
 	return map[string][]string{
-		"internal/log/logbus":            {"bus"},
 		"internal/log/logbus/logbustest": {"bus"},
 		"internal/log/logsub":            {"bus"},
-		"internal/sourcetest":            {"bus", "bus/watermillbus"},
 		"internal/tlstest":               {"bus"},
 		"internal/txbus":                 {"bus", "bus/watermillbus"},
 		"internal/txbus/txbustest":       {"bus"},

@@ -134,7 +134,7 @@ func TestEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	constant := regexp.MustCompile(`const Env\w+ += "(\w+)"`)
+	constant := regexp.MustCompile(`const [Ee]nv\w+ += "(\w+)"`)
 	found := 0
 	err = filepath.WalkDir(tree.Root, func(path string, d fs.DirEntry, err error) error {
 		switch {

@@ -11,23 +11,22 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
-	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/wmsource"
 )
 
 // Subscriber returns a subscriber of a group, each of whose subscriptions is a source.
-func Subscriber(d bus.Driver, group string, window int) message.Subscriber {
+func Subscriber(d driver.Driver, group string, window int) message.Subscriber {
 	return &subscriber{driver: d, group: group, window: window}
 }
 
 // Source returns a source of a driver whose messages go through another subscriber.
-func Source(ctx context.Context, d bus.Driver, topic, group string, window int, through func(message.Subscriber) message.Subscriber) (driver.Source, error) {
+func Source(ctx context.Context, d driver.Driver, topic, group string, window int, through func(message.Subscriber) message.Subscriber) (driver.Source, error) {
 	return wmsource.Own(ctx, through(Subscriber(d, group, window)), topic)
 }
 
 type subscriber struct {
-	driver bus.Driver
+	driver driver.Driver
 	group  string
 	window int
 

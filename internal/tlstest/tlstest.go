@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/sourcetest"
@@ -33,7 +34,7 @@ type Server struct {
 
 	FixPlain string // the setting in the error on Plain
 
-	Done func(bus.Driver) // removes the objects of the test; may be nil
+	Done func(driver.Driver) // removes the objects of the test; may be nil
 }
 
 // Run tests the transport.

@@ -1,4 +1,4 @@
-// Package txbus is ?mode=tx of the transports postgres:// and mysql://: a bus.Driver over
+// Package txbus is ?mode=tx of the transports postgres:// and mysql://: a driver.Driver over
 // Watermill SQL v3's own publisher and subscriber, in which the offset of a message is part of
 // the transaction in which its handler works.
 //

@@ -54,7 +54,7 @@ type Driver struct {
 }
 
 var (
-	_ bus.Driver            = (*Driver)(nil)
+	_ driver.Driver         = (*Driver)(nil)
 	_ driver.Pinger         = (*Driver)(nil)
 	_ driver.Lagger         = (*Driver)(nil)
 	_ driver.Inspector      = (*Driver)(nil)
@@ -74,7 +74,7 @@ func Open(p Parts) (*Driver, error) {
 	d.Driver, err = watermillbus.New(watermillbus.Config{
 		Publisher:    func(context.Context) (message.Publisher, error) { return publisher{d}, nil },
 		Subscriber:   d.subscriber,
-		Capabilities: bus.Capabilities{Durable: true, OrderedPerKey: true, ConsumerGroups: true, Replay: true, Broadcast: true, SerialGroups: true},
+		Capabilities: driver.Capabilities{Durable: true, OrderedPerKey: true, ConsumerGroups: true, Replay: true, Broadcast: true, SerialGroups: true},
 		Declare:      d.declare,
 		Ping:         p.DB.PingContext,
 		Classify:     p.Classify,
@@ -112,7 +112,7 @@ func (d *Driver) deliveries(ctx context.Context) (*sql.DB, error) {
 	return d.Deliveries, nil
 }
 
-// Publisher implements bus.Driver. A call of Publish publishes all of its messages or none,
+// Publisher implements driver.Driver. A call of Publish publishes all of its messages or none,
 // which the publisher of package watermillbus does not.
 func (d *Driver) Publisher() message.Publisher { return publisher{d} }
 

@@ -27,7 +27,7 @@
 //	headers that brokers add do not stop a message               TestHeadersOfTheBroker
 //
 // Durable, groups, broadcast, individual acknowledgements. A member has one message of a
-// queue in flight (bus.Capabilities.OneAtATime), so parallelism comes from more members,
+// queue in flight (driver.Capabilities.OneAtATime), so parallelism comes from more members,
 // and then the order of a key is lost. A single member keeps the queue's order.
 //
 // # Failure modes

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/amqpbus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/watermillbus"
 )
 
@@ -28,7 +29,7 @@ type Config struct {
 // Scheme returns amqp:// and amqps:// with ?mode=watermill beside the native transport.
 // The mode uses these fields of native: TLS, Heartbeat, ConnectTimeout and Logger.
 func Scheme(native amqpbus.Config, cfg Config) bus.Scheme {
-	return watermillbus.WithMode(amqpbus.Scheme(native), without, func(_ context.Context, u *url.URL) (bus.Driver, error) {
+	return watermillbus.WithMode(amqpbus.Scheme(native), without, func(_ context.Context, u *url.URL) (busdriver.Driver, error) {
 		return open(u, native, cfg)
 	})
 }
@@ -43,7 +44,7 @@ var without = map[string]string{
 	"confirm_timeout": "Watermill's publisher waits until the connection is lost; bound it with the message's context",
 }
 
-func open(u *url.URL, native amqpbus.Config, cfg Config) (bus.Driver, error) {
+func open(u *url.URL, native amqpbus.Config, cfg Config) (busdriver.Driver, error) {
 	uri, connection, err := amqpbus.Dialing(u.String(), native)
 	if err != nil {
 		return nil, err
@@ -68,7 +69,7 @@ func open(u *url.URL, native amqpbus.Config, cfg Config) (bus.Driver, error) {
 			}
 			return &subscriber{Subscriber: s, broker: b, group: name, begin: make(chan struct{})}, nil
 		},
-		Capabilities: bus.Capabilities{Durable: true, ConsumerGroups: true, Broadcast: true, IndividualAcks: true, OneAtATime: true},
+		Capabilities: busdriver.Capabilities{Durable: true, ConsumerGroups: true, Broadcast: true, IndividualAcks: true, OneAtATime: true},
 		Declare:      b.declare,
 		Ping:         b.ping,
 	})

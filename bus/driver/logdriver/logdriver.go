@@ -84,7 +84,7 @@ type (
 	// Hub is the part of one process, which a driver wakes when other processes have changed
 	// something.
 	Hub = logsub.Hub
-	// Driver is a bus.Driver on a log.
+	// Driver is a driver.Driver on a log.
 	Driver = logsub.Driver
 	// Parts are the transport's parts of a [Driver].
 	Parts = logsub.Parts

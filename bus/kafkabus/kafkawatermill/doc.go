@@ -28,7 +28,7 @@
 //	a message that is too large is refused alone                 TestTooLarge
 //
 // Durable, ordered per key, consumer groups, replay, broadcast. One message of each
-// partition is in flight (bus.Capabilities.OneAtATime): more partitions mean more
+// partition is in flight (driver.Capabilities.OneAtATime): more partitions mean more
 // parallelism, and a message that is retried delays its partition.
 //
 // # Failure modes

@@ -35,7 +35,7 @@ type shows interface {
 	busdriver.Pender
 }
 
-func newDriver(native bus.Driver, u *url.URL, to address, settings kafkabus.Config, cfg Config) (*driver, error) {
+func newDriver(native busdriver.Driver, u *url.URL, to address, settings kafkabus.Config, cfg Config) (*driver, error) {
 	change := cfg.Sarama
 	if change == nil {
 		change = func(*sarama.Config) {}
@@ -77,7 +77,7 @@ func newDriver(native bus.Driver, u *url.URL, to address, settings kafkabus.Conf
 			}
 			return &subscriber{Subscriber: s, topics: topics, group: group}, nil
 		},
-		Capabilities: bus.Capabilities{
+		Capabilities: busdriver.Capabilities{
 			Durable: true, OrderedPerKey: true, ConsumerGroups: true, Replay: true, Broadcast: true, OneAtATime: true,
 		},
 		Declare:  func(ctx context.Context, t bus.Topic) error { return native.Declare(ctx, t) },

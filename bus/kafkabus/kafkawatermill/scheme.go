@@ -12,6 +12,7 @@ import (
 	wmkafka "github.com/ThreeDotsLabs/watermill-kafka/v3/pkg/kafka"
 
 	"github.com/millrace-go/millrace/bus"
+	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/kafkabus"
 	"github.com/millrace-go/millrace/bus/watermillbus"
 )
@@ -31,7 +32,7 @@ type Config struct {
 // these fields of native: Partitions, Replication, Retention, ClientID, SessionTimeout,
 // CommitInterval, Token and Logger.
 func Scheme(native kafkabus.Config, cfg Config) bus.Scheme {
-	return watermillbus.WithMode(kafkabus.Scheme(native), without, func(ctx context.Context, u *url.URL) (bus.Driver, error) {
+	return watermillbus.WithMode(kafkabus.Scheme(native), without, func(ctx context.Context, u *url.URL) (busdriver.Driver, error) {
 		return open(ctx, u, native, cfg)
 	})
 }
@@ -45,7 +46,7 @@ var without = map[string]string{
 	"session_token": "Sarama cannot sign in with sasl=aws-msk-iam",
 }
 
-func open(ctx context.Context, u *url.URL, native kafkabus.Config, cfg Config) (bus.Driver, error) {
+func open(ctx context.Context, u *url.URL, native kafkabus.Config, cfg Config) (busdriver.Driver, error) {
 	native.Logger = cmp.Or(native.Logger, slog.Default())
 	to, err := addressOf(u, native)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // topics creates topics that are used before they are declared, as the native transport
 // does: Watermill's subscriber joins a group of an absent topic, and receives nothing.
 type topics struct {
-	native bus.Driver
+	native busdriver.Driver
 	make   bool // autocreate
 	known  sync.Map
 }

@@ -26,7 +26,7 @@
 //	entries of other writers do not end a subscription           TestForeignEntries
 //
 // Durable as that Redis is, groups, replay, broadcast, individual acknowledgements. A
-// member has one message in flight (bus.Capabilities.OneAtATime), so parallelism comes from
+// member has one message in flight (driver.Capabilities.OneAtATime), so parallelism comes from
 // more members, and then the order of a key is lost. A single member keeps the stream's order.
 //
 // # Failure modes

@@ -33,7 +33,7 @@ type Config struct {
 // Scheme returns redis:// and rediss:// with ?mode=watermill beside the native transport.
 // The mode uses these fields of native: Client, TLS and Logger.
 func Scheme(native redisbus.Config, cfg Config) bus.Scheme {
-	return watermillbus.WithMode(redisbus.Scheme(native), without, func(_ context.Context, u *url.URL) (bus.Driver, error) {
+	return watermillbus.WithMode(redisbus.Scheme(native), without, func(_ context.Context, u *url.URL) (busdriver.Driver, error) {
 		return open(u, native, cfg)
 	})
 }
@@ -47,7 +47,7 @@ var without = map[string]string{
 	"wait":       "Watermill's publisher does not wait for replicas",
 }
 
-func open(u *url.URL, native redisbus.Config, cfg Config) (bus.Driver, error) {
+func open(u *url.URL, native redisbus.Config, cfg Config) (busdriver.Driver, error) {
 	params := busdriver.NewParams(u)
 	for _, name := range rediskit.Parameters() {
 		params.String(name, "") // read when the client is made
@@ -78,7 +78,7 @@ func open(u *url.URL, native redisbus.Config, cfg Config) (bus.Driver, error) {
 			return redisstream.NewPublisher(redisstream.PublisherConfig{Client: unclosed{s.client}, Marshaller: permanent{cfg.Marshaller}}, s.logger)
 		},
 		Subscriber:   func(_ context.Context, name string) (message.Subscriber, error) { return s.subscriber(name) },
-		Capabilities: bus.Capabilities{Durable: true, ConsumerGroups: true, Replay: true, Broadcast: true, IndividualAcks: true, OneAtATime: true},
+		Capabilities: busdriver.Capabilities{Durable: true, ConsumerGroups: true, Replay: true, Broadcast: true, IndividualAcks: true, OneAtATime: true},
 		Declare:      s.declare,
 		Ping:         func(ctx context.Context) error { return s.client.Ping(ctx).Err() },
 		Classify:     rediskit.Classify,

@@ -1,5 +1,5 @@
 // Package logbus has the parts that the transports sqlite://, postgres:// and mysql:// share: a
-// bus.Driver over the log of package log and the hub of package logsub, with a directory of
+// driver.Driver over the log of package log and the hub of package logsub, with a directory of
 // topics, groups and members in SQL.
 //
 // A transport's package adds the parts that depend on the database: the pools, the log, the

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/log/logsub"
 )
@@ -36,12 +35,12 @@ type Server struct {
 	// Pool opens a pool, without connecting.
 	Pool func(url string) (*sql.DB, error)
 	// Log and Tx open the transport in one of its modes, and close the pool when they fail.
-	Log func(pool *sql.DB, s Settings) (bus.Driver, error)
-	Tx  func(url string, pool *sql.DB, s Settings) (bus.Driver, error)
+	Log func(pool *sql.DB, s Settings) (driver.Driver, error)
+	Tx  func(url string, pool *sql.DB, s Settings) (driver.Driver, error)
 }
 
 // Open opens a URL of the server.
-func (s Settings) Open(u *url.URL, server Server) (bus.Driver, error) {
+func (s Settings) Open(u *url.URL, server Server) (driver.Driver, error) {
 	params := driver.NewParams(u)
 	mode := params.String("mode", "log")
 	s.Poll = params.Duration("poll", s.Poll)

@@ -32,7 +32,7 @@ func NewAdmin(h *Hub, ready func(context.Context) error, translate func(error) e
 	return Admin{h, ready, translate}
 }
 
-// Declare implements Declare of [bus.Driver].
+// Declare implements Declare of [driver.Driver].
 func (a Admin) Declare(ctx context.Context, topics ...bus.Topic) error {
 	if err := a.ready(ctx); err != nil {
 		return err

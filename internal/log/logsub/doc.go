@@ -69,7 +69,7 @@
 //	committer      writes all cursors of the process and extends their leases
 //	heartbeat      reports the process's members as alive; pruning
 //	groups         lists, moves and deletes groups; places finds positions
-//	Driver         a bus.Driver of all of these, which a transport returns or embeds; browse shows messages
+//	Driver         a driver.Driver of all of these, which a transport returns or embeds; browse shows messages
 //
 // # Failure modes
 //

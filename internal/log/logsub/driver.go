@@ -50,7 +50,7 @@ type Parts struct {
 	Close func() error
 }
 
-// Driver is a bus.Driver on a log.
+// Driver is a driver.Driver on a log.
 type Driver struct {
 	Admin
 
@@ -67,7 +67,7 @@ type Driver struct {
 }
 
 var (
-	_ bus.Driver       = (*Driver)(nil)
+	_ driver.Driver    = (*Driver)(nil)
 	_ driver.Pinger    = (*Driver)(nil)
 	_ driver.Inspector = (*Driver)(nil)
 	_ driver.Pender    = (*Driver)(nil)
@@ -148,12 +148,12 @@ func (d *Driver) Ping(ctx context.Context) error {
 	return d.Translate(d.parts.Ping(ctx))
 }
 
-// Capabilities implements bus.Driver.
-func (*Driver) Capabilities() bus.Capabilities {
-	return bus.Capabilities{Durable: true, OrderedPerKey: true, ConsumerGroups: true, Replay: true, Broadcast: true}
+// Capabilities implements driver.Driver.
+func (*Driver) Capabilities() driver.Capabilities {
+	return driver.Capabilities{Durable: true, OrderedPerKey: true, ConsumerGroups: true, Replay: true, Broadcast: true}
 }
 
-// Publisher implements bus.Driver.
+// Publisher implements driver.Driver.
 func (d *Driver) Publisher() message.Publisher { return publisher{d.hub.Publisher(), d} }
 
 // publisher is the hub's, which the driver prepares.
@@ -189,7 +189,7 @@ func (d *Driver) prepare(ctx context.Context) error {
 	return d.parts.Prepare(ctx)
 }
 
-// Source implements bus.Driver.
+// Source implements driver.Driver.
 func (d *Driver) Source(ctx context.Context, topic, group string, window int) (driver.Source, error) {
 	if err := d.Ready(ctx); err != nil {
 		return nil, err

@@ -70,7 +70,7 @@ func (d *desk) scrape(t *testing.T, requests *ops.Requests) string {
 // hung is a transport that can stop answering questions, for good: it ignores their
 // contexts too.
 type hung struct {
-	bus.Driver
+	driver.Driver
 	hangs   atomic.Bool
 	release chan struct{} // closed, it answers again
 	asked   atomic.Int64
@@ -171,7 +171,7 @@ func TestTransportHangsFromTheStart(t *testing.T) {
 
 // blind is a transport that never knows its lag.
 type blind struct {
-	bus.Driver
+	driver.Driver
 	driver.Pender
 }
 

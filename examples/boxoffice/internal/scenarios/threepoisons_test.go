@@ -121,7 +121,7 @@ func beVictim(text string) error {
 
 // refusing is a transport that refuses large dead letters.
 type refusing struct {
-	bus.Driver
+	driver.Driver
 	most int
 }
 
