@@ -30,7 +30,7 @@ func look(t *testing.T, b *bus.Bus) {
 		t.Fatal(err)
 	}
 	if found, err := b.Topics(t.Context(), topic); err != nil || len(found) != 1 {
-		t.Fatalf("the topic is there: %t, %v", found, err)
+		t.Fatalf("the topic is there: %v, %v", found, err)
 	}
 }
 

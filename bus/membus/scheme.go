@@ -18,7 +18,7 @@ const defaultRetention = 100_000
 // (mem://name) share one store while one of them is open; mem:// without a name is a store of
 // its own.
 //
-// The parameter retention (?retention=1000) bounds the messages kept per topic.
+// The parameter retention (?retention=1000) bounds the messages kept per topic; 100,000 by default.
 // The first open bus of a name sets it; another value later is an error.
 func Scheme() bus.Scheme { return &scheme{stores: map[string]*store{}} }
 

@@ -58,7 +58,7 @@ func TestAbsentLetters(t *testing.T) {
 			t.Errorf("%d letters are left, want 2", got.Pending)
 		}
 		if found, err := b.Topics(t.Context(), typo); err != nil || len(found) != 0 {
-			t.Errorf("the mistyped topic was made: %t, %v", found, err)
+			t.Errorf("the mistyped topic was made: %v, %v", found, err)
 		}
 		// A group and a topic that exist and have no letters are no error; nor is an empty
 		// topic of dead letters.
