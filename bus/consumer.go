@@ -50,7 +50,8 @@ type Consumer struct {
 	Timeout time.Duration
 	// Retry is [DefaultRetry] when zero.
 	Retry RetryPolicy
-	// DeadLetter is the topic of dead letters, e.g. "dlq.payment"; Topic with ".DLT" when empty.
+	// DeadLetter is the topic of dead letters; Topic with ".DLT" when empty. Other usual names are
+	// "dlq.payment" for all topics of a domain, and "mail_dlq" for the queue "mail_queue".
 	DeadLetter string
 	// Classifiers judge errors that carry no class, usually a database driver's.
 	Classifiers []fault.Classifier

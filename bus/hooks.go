@@ -28,7 +28,7 @@ type Hooks struct {
 	OnObsolete func(Report)
 	// OnIgnored: an event was acknowledged because its Type has no handler.
 	OnIgnored func(Report)
-	// OnHandled: a handler ran for Messages, and Took a time. Err is its result, a *[BatchError] if
+	// OnHandled: a handler ran for Messages, and Took a time. Err is its result, a [BatchError] if
 	// a part of a batch failed.
 	OnHandled func(Report)
 }

@@ -12,10 +12,11 @@ import (
 
 var (
 	// ErrNotFound is returned for an id that no pending dead letter has.
-	ErrNotFound    = errors.New("redrive: no such dead letter")
-	errEmptyFilter = errors.New("redrive: the filter is empty; set All to mean every dead letter")
+	ErrNotFound = errors.New("redrive: no such dead letter")
 	// ErrPayload is returned by Edit for a payload that cannot replace the present one.
 	ErrPayload = errors.New("redrive: the new payload is refused")
+
+	errEmptyFilter = errors.New("redrive: the filter is empty; set All to mean every dead letter")
 )
 
 // Config configures [Letters]. The zero value works.
