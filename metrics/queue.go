@@ -21,10 +21,7 @@ type QueueConfig struct {
 	MaxEvents int
 	// Notices counts the published admissions, such as a queuenotice.Notices; none
 	// by default, which shows 0.
-	Notices interface {
-		Published() int64
-		Dropped() int64
-	}
+	Notices interface{ Counts() (published, dropped int64) }
 }
 
 // queueCollector is a [prometheus.Collector] of one room. A scrape reads the counts of
@@ -126,7 +123,7 @@ func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
 	count(c.admitted, s.Admitted)
 	var published, dropped int64
 	if c.cfg.Notices != nil {
-		published, dropped = c.cfg.Notices.Published(), c.cfg.Notices.Dropped()
+		published, dropped = c.cfg.Notices.Counts()
 	}
 	count(c.notices, published, "published")
 	count(c.notices, dropped, "dropped")

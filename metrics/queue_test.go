@@ -75,8 +75,7 @@ func TestQueueEverySeriesFromTheStart(t *testing.T) {
 
 type notices struct{}
 
-func (notices) Published() int64 { return 7 }
-func (notices) Dropped() int64   { return 3 }
+func (notices) Counts() (published, dropped int64) { return 7, 3 }
 
 func TestQueueCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -29,7 +29,7 @@ type Gate struct {
 	tickets    *seal.Tickets
 	entries    *token.Entries
 	origins    *seal.Origins
-	page       *queuepage.Page
+	page       http.Handler
 	rooms      *queuehttp.Handlers
 	own        *http.ServeMux
 	proxy      *httputil.ReverseProxy
@@ -77,7 +77,7 @@ func New(room *queue.Room, cfg Config) (*Gate, error) {
 	}
 	if g.page, err = queuepage.New(queuepage.Config{
 		Event: cfg.Event, Check: cfg.Below + "/check/{eventId}", Heartbeat: cfg.Below + "/heartbeat/{eventId}", Leave: cfg.Below + "/leave/{eventId}",
-		Solver: solver, Brand: cfg.Brand, Language: cfg.Language,
+		Solver: solver, Brand: cfg.Brand, Language: cfg.Language, RetryAfter: cfg.RetryAfter,
 	}); err != nil {
 		return nil, fmt.Errorf("gate: %w", err)
 	}

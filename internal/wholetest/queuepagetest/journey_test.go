@@ -96,9 +96,9 @@ func openSite(t *testing.T) *site {
 		Logger: quiet,
 	})
 	must(err)
-	waiting, err := queuepage.New(queuepage.Config{Bearer: queuepage.Bearer{Key: "member"}})
+	waiting, err := queuepage.New(queuepage.Config{BearerKey: "member"})
 	must(err)
-	before, err := queuepage.New(queuepage.Config{Kind: queuepage.Gate})
+	before, err := queuepage.New(queuepage.Config{Gate: true})
 	must(err)
 
 	mux := http.NewServeMux()
