@@ -21,7 +21,9 @@ type QueueConfig struct {
 	MaxEvents int
 	// Notices counts the published admissions, such as a queuenotice.Notices; none
 	// by default, which shows 0.
-	Notices interface{ Counts() (published, dropped int64) }
+	Notices interface {
+		Counts() (published, dropped int64)
+	}
 }
 
 // queueCollector is a [prometheus.Collector] of one room. A scrape reads the counts of

@@ -63,7 +63,7 @@ func newInstance(store driver.Store, cfg Config) (*instance, error) {
 		return nil, err
 	}
 	i := &instance{room: room, admitter: admitter, mux: http.NewServeMux()}
-	handlers.Mount(i.mux, "/api/queue", nil)
+	handlers.Mount(i.mux.Handle, "/api/queue", nil)
 	return i, nil
 }
 

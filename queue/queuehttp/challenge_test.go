@@ -23,7 +23,7 @@ func challenged(t *testing.T, on *atomic.Bool, rates *queuehttp.JoinRates) *site
 	t.Helper()
 	keys, err := token.NewRing(secret)
 	check(t, err)
-	c, err := challenge.New(challenge.Config{
+	c := &challenge.Config{
 		Keys: keys, Limiter: buckets{}, On: func(string) bool { return on.Load() }, Page: "/captcha",
 		Captcha: func(_ context.Context, _, _, answer string) error {
 			switch answer {
@@ -34,8 +34,7 @@ func challenged(t *testing.T, on *atomic.Bool, rates *queuehttp.JoinRates) *site
 			}
 			return errors.New("no car")
 		},
-	})
-	check(t, err)
+	}
 	return newSite(t, 1, func(cfg *queuehttp.Config) { cfg.Challenge, cfg.JoinRates = c, rates })
 }
 
@@ -160,9 +159,7 @@ func TestChallengeAndRate(t *testing.T) {
 func TestChallengeAsks(t *testing.T) {
 	keys, err := token.NewRing(secret)
 	check(t, err)
-	c, err := challenge.New(challenge.Config{Keys: keys, Limiter: buckets{}})
-	check(t, err)
-	s := newSite(t, 1, func(cfg *queuehttp.Config) { cfg.Challenge = c })
+	s := newSite(t, 1, func(cfg *queuehttp.Config) { cfg.Challenge = &challenge.Config{Keys: keys, Limiter: buckets{}} })
 	v := s.browser("v")
 	a := v.check("e")
 	v.refused(a, 403, "challenge-needed", "")

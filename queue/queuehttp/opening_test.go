@@ -44,7 +44,7 @@ func newSale(t *testing.T) *sale {
 	h, err := queuehttp.New(room, entries, queuehttp.Config{User: func(r *http.Request) (string, error) { return r.Header.Get("User"), nil }})
 	require.NoError(t, err)
 	s := &sale{T: t, mux: http.NewServeMux(), room: room}
-	h.Mount(s.mux, "/queue", func(next http.Handler) http.Handler { return next })
+	h.Mount(s.mux.Handle, "/queue", func(next http.Handler) http.Handler { return next })
 	return s
 }
 

@@ -103,7 +103,7 @@ func siteOf(t testing.TB, store *flaky, threshold int, change func(*queuehttp.Co
 	}
 	s.handlers, err = queuehttp.New(s.room, s.entries, cfg)
 	check(t, err)
-	s.handlers.Mount(s.mux, "/api/queue/", func(next http.Handler) http.Handler {
+	s.handlers.Mount(s.mux.Handle, "/api/queue/", func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("X-User") != "admin" {
 				w.WriteHeader(http.StatusUnauthorized)

@@ -45,10 +45,10 @@ func openShop(t *testing.T) *shop {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprintf(w, "<!doctype html><title>shop</title><link rel=icon href=data:,><body data-view=inside data-user=%q>", r.Header.Get(gate.UserHeader))
+		fmt.Fprintf(w, "<!doctype html><title>shop</title><link rel=icon href=data:,><body data-view=inside data-user=%q>", r.Header.Get("X-Millrace-User"))
 	})
 	mux.HandleFunc("POST /pay/return", func(w http.ResponseWriter, r *http.Request) {
-		user := r.Header.Get(gate.UserHeader)
+		user := r.Header.Get("X-Millrace-User")
 		s.paid.Store(&user)
 		http.Redirect(w, r, "/thanks", http.StatusSeeOther)
 	})

@@ -102,9 +102,8 @@ func openSite(t *testing.T) *site {
 	must(err)
 
 	mux := http.NewServeMux()
-	rooms.Mount(mux, "/api/queue", nil)
-	mux.HandleFunc("POST /vwr/assign/{eventId}", gates.Assign)
-	mux.HandleFunc("GET /vwr/check/{eventId}/{requestId}", gates.Check)
+	rooms.Mount(mux.Handle, "/api/queue", nil)
+	gates.Mount(mux.Handle, "/vwr")
 	mux.Handle("GET /queue/{eventId}", waiting)
 	mux.Handle("GET /vwr/{eventId}", before)
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) {

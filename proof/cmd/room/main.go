@@ -73,7 +73,7 @@ func serve(args []string) error {
 		return err
 	}
 	mux := http.NewServeMux()
-	handlers.Mount(mux, "/api/queue", nil)
+	handlers.Mount(mux.Handle, "/api/queue", nil)
 	failed := make(chan error, 2)
 	go func() { failed <- admitter.Run(context.Background()) }()
 	server := &http.Server{Addr: args[0], Handler: mux, ReadHeaderTimeout: 10 * time.Second}

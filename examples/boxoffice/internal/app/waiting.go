@@ -28,7 +28,7 @@ type waiting struct {
 	room    *queue.Room
 	entries *token.Entries
 	gate    *frontgate.Gate
-	passes  *token.Passes // nil where no edge is trusted
+	edge    *token.Ring // nil where no edge is trusted
 	// tables is a part that makes the tables of the gates; nil where none are needed.
 	tables func(context.Context) error
 	// admitter is nil in a process that does not admit from the line.
@@ -64,11 +64,9 @@ func newWaiting(b *base, shows *catalog.Catalog, admitted *admitted) (*waiting, 
 		return nil, err
 	}
 	if len(b.cfg.EdgeSecrets) > 0 {
-		edge, err := token.NewRing(b.cfg.EdgeSecrets...)
-		if err != nil {
+		if w.edge, err = token.NewRing(b.cfg.EdgeSecrets...); err != nil {
 			return nil, fmt.Errorf("BOXOFFICE_EDGE_SECRET (--edge-secret): %w", err)
 		}
-		w.passes = token.NewPasses(edge)
 	}
 	store, counters, err := waitingStores(b)
 	if err != nil {
