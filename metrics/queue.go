@@ -136,7 +136,7 @@ func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
 	for _, event := range c.shown(s) {
 		state := queue.State{Threshold: s.Threshold}
 		if served, ok := s.Events[event]; ok {
-			state = served.State
+			state = served
 		}
 		gauge(c.waiting, float64(state.Waiting), event)
 		gauge(c.active, float64(state.Active), event)
@@ -170,7 +170,7 @@ func (c *queueCollector) shown(s queue.Stats) []string {
 		_, named := slices.BinarySearch(shown, event)
 		return named
 	})
-	people := func(event string) int { return s.Events[event].State.Waiting + s.Events[event].State.Active }
+	people := func(event string) int { return s.Events[event].Waiting + s.Events[event].Active }
 	slices.SortFunc(rest, func(a, b string) int {
 		return cmp.Or(cmp.Compare(people(b), people(a)), cmp.Compare(a, b))
 	})

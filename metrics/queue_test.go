@@ -96,13 +96,9 @@ func TestQueueCounts(t *testing.T) {
 		if _, err := room.SetThreshold(ctx, "show-1", 3); err != nil {
 			t.Fatal(err)
 		}
-		admitter, err := queue.NewAdmitter(room, queue.AdmitterConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
 		running, stop := context.WithCancel(ctx)
 		ended := make(chan error, 1)
-		go func() { ended <- admitter.Run(running) }()
+		go func() { ended <- room.Run(running) }()
 		synctest.Wait() // c is let in
 		stop()
 		if err := <-ended; err != nil {

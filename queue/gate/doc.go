@@ -12,7 +12,7 @@
 //	…
 //	err = http.ListenAndServe("127.0.0.1:8080", h)
 //
-// The room is one of package queue, and needs a running queue.Admitter. The command
+// The room is one of package queue, and needs a running [queue.Room.Run]. The command
 // millrace gate is this package as a program; docs/gate.md is its manual.
 //
 // # Requests

@@ -128,11 +128,9 @@ func check(t testing.TB, err error) {
 // admit runs an admitter until the test ends; in a bubble of synctest.
 func (s *site) admit(t *testing.T) {
 	t.Helper()
-	admitter, err := queue.NewAdmitter(s.room, queue.AdmitterConfig{})
-	check(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- admitter.Run(ctx) }()
+	go func() { ended <- s.room.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {

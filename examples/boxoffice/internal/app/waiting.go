@@ -31,8 +31,8 @@ type waiting struct {
 	edge    *token.Ring // nil where no edge is trusted
 	// tables is a part that makes the tables of the gates; nil where none are needed.
 	tables func(context.Context) error
-	// admitter is nil in a process that does not admit from the line.
-	admitter *queue.Admitter
+	// admits says that the process admits from the line.
+	admits bool
 	// notices is nil where they are off.
 	notices *queuenotice.Notices
 	shows   *catalog.Catalog
@@ -90,10 +90,8 @@ func newWaiting(b *base, shows *catalog.Catalog, admitted *admitted) (*waiting, 
 	if w.gate, err = frontgate.New(counters, keys, frontgate.Config{Line: w.room, Logger: b.log}); err != nil {
 		return nil, err
 	}
-	if b.cfg.Has(config.RoleAdmitter) {
-		w.admitter, err = queue.NewAdmitter(w.room, queue.AdmitterConfig{})
-	}
-	return w, err
+	w.admits = b.cfg.Has(config.RoleAdmitter)
+	return w, nil
 }
 
 func roomConfig(b *base, shows *catalog.Catalog) queue.Config {
