@@ -1,5 +1,5 @@
 // Package challenger asks users for something before they join, and checks their answers: see
-// package queue/challenge, which has its configuration.
+// package queue/challenge, which says what for.
 package challenger
 
 import (
@@ -14,7 +14,6 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/seal"
-	"github.com/millrace-go/millrace/queue/challenge"
 )
 
 // ErrWrong is the error of an answer that is missing, wrong, late or used: ask again.
@@ -30,12 +29,12 @@ func (l *Later) Error() string {
 
 // Challenger asks users for something before they join. It is safe for concurrent use.
 type Challenger struct {
-	cfg     challenge.Config
+	cfg     Config
 	puzzles *seal.Puzzles
 }
 
 // New makes a challenger.
-func New(cfg challenge.Config) (*Challenger, error) {
+func New(cfg Config) (*Challenger, error) {
 	cfg = withDefaults(cfg)
 	if err := validate(cfg); err != nil {
 		return nil, err

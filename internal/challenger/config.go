@@ -1,12 +1,33 @@
 package challenger
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
 
-	"github.com/millrace-go/millrace/queue/challenge"
+	"github.com/millrace-go/millrace/internal/seal"
 )
+
+// Config is that of package queue/challenge.
+type Config struct {
+	Keys    *seal.Ring
+	Limiter interface {
+		Take(ctx context.Context, key string, every time.Duration, burst int) (wait time.Duration)
+	}
+	On         func(event string) bool
+	Bits       int
+	Captcha    func(ctx context.Context, event, user, answer string) error
+	Page       string
+	Accessible Accessible
+}
+
+// Accessible is the way of users that the challenge would keep out.
+type Accessible struct {
+	Wait      time.Duration
+	Code      func(ctx context.Context, event, user, code string) error
+	PerMinute int
+}
 
 const (
 	maxBits      = 24
@@ -14,7 +35,7 @@ const (
 	maxPerMinute = 100_000
 )
 
-func withDefaults(c challenge.Config) challenge.Config {
+func withDefaults(c Config) Config {
 	if c.Bits == 0 {
 		c.Bits = 12
 	}
@@ -31,7 +52,7 @@ func withDefaults(c challenge.Config) challenge.Config {
 }
 
 // validate checks a config with its defaults.
-func validate(c challenge.Config) error {
+func validate(c Config) error {
 	switch {
 	case c.Keys == nil:
 		return errors.New("challenge: Config.Keys is nil; make them with token.NewRing")

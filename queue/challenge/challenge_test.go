@@ -56,9 +56,9 @@ func ring(t testing.TB) *token.Ring {
 	return r
 }
 
-func open(t testing.TB, change func(*challenge.Config)) *challenger.Challenger {
+func open(t testing.TB, change func(*challenger.Config)) *challenger.Challenger {
 	t.Helper()
-	cfg := challenge.Config{Keys: ring(t), Limiter: buckets{}, Bits: 4}
+	cfg := challenger.Config{Keys: ring(t), Limiter: buckets{}, Bits: 4}
 	if change != nil {
 		change(&cfg)
 	}
@@ -117,8 +117,8 @@ func TestProofIsBound(t *testing.T) {
 func TestProofIsUsedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := buckets{}
-		one := open(t, func(cfg *challenge.Config) { cfg.Limiter = shared })
-		other := open(t, func(cfg *challenge.Config) { cfg.Limiter = shared })
+		one := open(t, func(cfg *challenger.Config) { cfg.Limiter = shared })
+		other := open(t, func(cfg *challenger.Config) { cfg.Limiter = shared })
 		answer := solve(t, ask(t, one, "show", "alice"))
 		require.NoError(t, other.Check(t.Context(), "show", "alice", answer))
 		for range 5 {
@@ -149,7 +149,7 @@ func TestWrongAnswers(t *testing.T) {
 }
 
 func FuzzAnswer(f *testing.F) {
-	c := open(f, func(cfg *challenge.Config) { cfg.Bits = 20 })
+	c := open(f, func(cfg *challenger.Config) { cfg.Bits = 20 })
 	q := ask(f, c, "show", "alice")
 	f.Add("work." + q.Puzzle + "." + strings.Repeat("1,", 15) + "1")
 	f.Add("wait." + q.Puzzle)
@@ -163,8 +163,8 @@ func FuzzAnswer(f *testing.F) {
 
 func TestWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := open(t, func(cfg *challenge.Config) {
-			cfg.Accessible = challenge.Accessible{Wait: 20 * time.Second, PerMinute: 2}
+		c := open(t, func(cfg *challenger.Config) {
+			cfg.Accessible = challenger.Accessible{Wait: 20 * time.Second, PerMinute: 2}
 		})
 		wait := func(user string) string {
 			q := ask(t, c, "show", user)
@@ -198,7 +198,7 @@ func TestWaiting(t *testing.T) {
 		time.Sleep(4 * time.Minute)
 		require.ErrorIs(t, check(3), challenger.ErrWrong, "it is too late")
 
-		nobody := open(t, func(cfg *challenge.Config) { cfg.Accessible.Wait = -1 })
+		nobody := open(t, func(cfg *challenger.Config) { cfg.Accessible.Wait = -1 })
 		q := ask(t, nobody, "show", "alice")
 		require.Zero(t, q.Wait)
 		time.Sleep(time.Minute)
@@ -208,7 +208,7 @@ func TestWaiting(t *testing.T) {
 
 func TestCaptcha(t *testing.T) {
 	away := false
-	c := open(t, func(cfg *challenge.Config) {
+	c := open(t, func(cfg *challenger.Config) {
 		cfg.Page = "/captcha"
 		cfg.Captcha = func(_ context.Context, event, user, answer string) error {
 			switch {
@@ -234,7 +234,7 @@ func TestCaptcha(t *testing.T) {
 
 func TestCode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := open(t, func(cfg *challenge.Config) {
+		c := open(t, func(cfg *challenger.Config) {
 			cfg.Accessible.PerMinute = 2
 			cfg.Accessible.Code = func(_ context.Context, _, _, code string) error {
 				if code != "1234" {
@@ -252,7 +252,7 @@ func TestCode(t *testing.T) {
 
 func TestOnAndOff(t *testing.T) {
 	on := false
-	c := open(t, func(cfg *challenge.Config) { cfg.On = func(event string) bool { return on && event == "show" } })
+	c := open(t, func(cfg *challenger.Config) { cfg.On = func(event string) bool { return on && event == "show" } })
 	require.False(t, c.On("show"))
 	on = true
 	require.True(t, c.On("show"))
@@ -272,18 +272,18 @@ func TestSolverIsServed(t *testing.T) {
 }
 
 func TestErrorsNameTheFix(t *testing.T) {
-	for want, change := range map[string]func(*challenge.Config){
-		"Config.Keys is nil":              func(c *challenge.Config) { c.Keys = nil },
-		"Config.Limiter is nil":           func(c *challenge.Config) { c.Limiter = nil },
-		"Config.Bits is 25; give 1 to 24": func(c *challenge.Config) { c.Bits = 25 },
-		`Config.Page is ""; give the path`: func(c *challenge.Config) {
+	for want, change := range map[string]func(*challenger.Config){
+		"Config.Keys is nil":              func(c *challenger.Config) { c.Keys = nil },
+		"Config.Limiter is nil":           func(c *challenger.Config) { c.Limiter = nil },
+		"Config.Bits is 25; give 1 to 24": func(c *challenger.Config) { c.Bits = 25 },
+		`Config.Page is ""; give the path`: func(c *challenger.Config) {
 			c.Captcha = func(context.Context, string, string, string) error { return nil }
 		},
-		"Config.Page is set without Captcha":    func(c *challenge.Config) { c.Page = "/captcha" },
-		"Config.Accessible.Wait is 1h0m0s":      func(c *challenge.Config) { c.Accessible.Wait = time.Hour },
-		"Config.Accessible.PerMinute is -1; gi": func(c *challenge.Config) { c.Accessible.PerMinute = -1 },
+		"Config.Page is set without Captcha":    func(c *challenger.Config) { c.Page = "/captcha" },
+		"Config.Accessible.Wait is 1h0m0s":      func(c *challenger.Config) { c.Accessible.Wait = time.Hour },
+		"Config.Accessible.PerMinute is -1; gi": func(c *challenger.Config) { c.Accessible.PerMinute = -1 },
 	} {
-		cfg := challenge.Config{Keys: ring(t), Limiter: buckets{}}
+		cfg := challenger.Config{Keys: ring(t), Limiter: buckets{}}
 		change(&cfg)
 		_, err := challenger.New(cfg)
 		require.ErrorContains(t, err, want)

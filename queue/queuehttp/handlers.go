@@ -55,7 +55,7 @@ func New(room *queue.Room, entries *token.Entries, cfg Config) (*Handlers, error
 		buffers: sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }},
 	}
 	if cfg.Challenge != nil {
-		if h.challenge, err = challenger.New(*cfg.Challenge); err != nil {
+		if h.challenge, err = newChallenger(cfg.Challenge); err != nil {
 			return nil, fmt.Errorf("queuehttp: Config.Challenge: %w", err)
 		}
 	}

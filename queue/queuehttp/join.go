@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/challenger"
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/challenge"
 )
 
 // ErrRefused is wrapped by the errors of [Handlers.Join].
@@ -38,6 +39,13 @@ func (h *Handlers) Join(r *http.Request, event, user string) func(context.Contex
 		})
 		return err
 	}
+}
+
+// newChallenger makes what asks and checks of a configuration.
+func newChallenger(c *challenge.Config) (*challenger.Challenger, error) {
+	return challenger.New(challenger.Config{
+		Keys: c.Keys, Limiter: c.Limiter, On: c.On, Bits: c.Bits, Captcha: c.Captcha, Page: c.Page, Accessible: challenger.Accessible(c.Accessible),
+	})
 }
 
 // mayJoin is the problem of a visitor who may not join now, or nil. A join counts once,
