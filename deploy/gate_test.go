@@ -56,9 +56,12 @@ type behind struct {
 	room        *queue.Room
 	judge, site *httptest.Server
 	reached     atomic.Int64
-	visit       atomic.Pointer[gate.Visit] // nil: the signature was wrong
-	at          string                     // of the proxy
+	visit       atomic.Pointer[visit] // nil: the signature was wrong
+	at          string                // of the proxy
 }
+
+// visit is what the site was told of a request.
+type visit struct{ event, user string }
 
 // newBehind serves a gate before a site, as serve says: as a judge or as a proxy. The
 // site may be another program, at.
@@ -78,19 +81,19 @@ func newBehind(t *testing.T, at string, serve func(*gate.Gate) (http.Handler, er
 	quiet := slog.New(slog.DiscardHandler)
 	b.room, err = queue.New(store, keys, queue.Config{Threshold: 1, Tick: 10 * time.Millisecond, Logger: quiet})
 	fail(err)
-	admitter, err := queue.NewAdmitter(b.room, queue.AdmitterConfig{})
-	fail(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- admitter.Run(ctx) }()
+	go func() { ended <- b.room.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-ended })
-	verifier, err := gate.NewVerifier(keys)
+	verify, err := gate.NewVerifier(keys)
 	fail(err)
 	if at == "" {
 		b.site = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			b.reached.Add(1)
-			visit, err := verifier.Verify(r)
-			if b.visit.Store(&visit); err != nil || r.Header.Get("X_millrace_user") != "" {
+			var of visit
+			var err error
+			of.event, of.user, err = verify(r)
+			if b.visit.Store(&of); err != nil || r.Header.Get("X_millrace_user") != "" {
 				b.visit.Store(nil)
 			}
 			if r.URL.Path == "/static/refused" {
@@ -228,8 +231,8 @@ func playGate(t *testing.T, name string, kind gate.Kind, file string, args func(
 	forged := http.Header{"X-Millrace-User": {"admin"}, "X_Millrace_User": {"admin"}, "X-Millrace-Event": {"other"}}
 	for _, h := range []http.Header{document, forged} {
 		first.want(200, "the site at /seats?row=7", "GET", "/seats?row=7", h)
-		if visit := b.visit.Load(); visit == nil || visit.Event != "sale" || len(visit.User) != 22 {
-			t.Fatalf("the site was told %+v", visit)
+		if of := b.visit.Load(); of == nil || of.event != "sale" || len(of.user) != 22 {
+			t.Fatalf("the site was told %+v", of)
 		}
 	}
 	first.want(200, "the site at /pay", "POST", "/pay", nil)
@@ -251,8 +254,8 @@ func playGate(t *testing.T, name string, kind gate.Kind, file string, args func(
 		t.Error("a request without a place reached the site")
 	}
 	second.want(200, "the site at /static/a.css", "GET", "/static/a.css", forged)
-	if visit := b.visit.Load(); visit == nil || *visit != (gate.Visit{Event: "sale"}) {
-		t.Errorf("of an asset the site was told %+v", visit)
+	if of := b.visit.Load(); of == nil || *of != (visit{event: "sale"}) {
+		t.Errorf("of an asset the site was told %+v", of)
 	}
 	second.want(401, "the site at /static/refused", "GET", "/static/refused", nil) // the site's own
 	second.want(200, "", "OPTIONS", "/pay", nil)

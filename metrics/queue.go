@@ -22,8 +22,7 @@ type QueueConfig struct {
 	// Notices counts the published admissions, such as a queuenotice.Notices; none
 	// by default, which shows 0.
 	Notices interface {
-		Published() int64
-		Dropped() int64
+		Counts() (published, dropped int64)
 	}
 }
 
@@ -126,7 +125,7 @@ func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
 	count(c.admitted, s.Admitted)
 	var published, dropped int64
 	if c.cfg.Notices != nil {
-		published, dropped = c.cfg.Notices.Published(), c.cfg.Notices.Dropped()
+		published, dropped = c.cfg.Notices.Counts()
 	}
 	count(c.notices, published, "published")
 	count(c.notices, dropped, "dropped")
@@ -137,7 +136,7 @@ func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
 	for _, event := range c.shown(s) {
 		state := queue.State{Threshold: s.Threshold}
 		if served, ok := s.Events[event]; ok {
-			state = served.State
+			state = served
 		}
 		gauge(c.waiting, float64(state.Waiting), event)
 		gauge(c.active, float64(state.Active), event)
@@ -171,7 +170,7 @@ func (c *queueCollector) shown(s queue.Stats) []string {
 		_, named := slices.BinarySearch(shown, event)
 		return named
 	})
-	people := func(event string) int { return s.Events[event].State.Waiting + s.Events[event].State.Active }
+	people := func(event string) int { return s.Events[event].Waiting + s.Events[event].Active }
 	slices.SortFunc(rest, func(a, b string) int {
 		return cmp.Or(cmp.Compare(people(b), people(a)), cmp.Compare(a, b))
 	})

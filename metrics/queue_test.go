@@ -75,8 +75,7 @@ func TestQueueEverySeriesFromTheStart(t *testing.T) {
 
 type notices struct{}
 
-func (notices) Published() int64 { return 7 }
-func (notices) Dropped() int64   { return 3 }
+func (notices) Counts() (published, dropped int64) { return 7, 3 }
 
 func TestQueueCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -97,13 +96,9 @@ func TestQueueCounts(t *testing.T) {
 		if _, err := room.SetThreshold(ctx, "show-1", 3); err != nil {
 			t.Fatal(err)
 		}
-		admitter, err := queue.NewAdmitter(room, queue.AdmitterConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
 		running, stop := context.WithCancel(ctx)
 		ended := make(chan error, 1)
-		go func() { ended <- admitter.Run(running) }()
+		go func() { ended <- room.Run(running) }()
 		synctest.Wait() // c is let in
 		stop()
 		if err := <-ended; err != nil {

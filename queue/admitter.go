@@ -10,45 +10,24 @@ import (
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
-// AdmitterConfig is the configuration of an [Admitter]. The zero value works.
-type AdmitterConfig struct {
-	// Concurrency is the number of store calls in flight, over all events; 64 by
-	// default. It takes that many slow calls to hold up the others, for
-	// Config.Timeout.
-	Concurrency int
-}
+// Run admits users from the lines of all events, and removes silent users, until the context
+// ends. Run it in some process. Run it in several, and the store divides the work: no
+// admission is missed when one of them ends. Run returns nil once the calls in flight have
+// ended. Failures of the store are logged when they begin and when they end; a failed call
+// is tried again in the next tick.
+func (r *Room) Run(ctx context.Context) error { return (&admitter{room: r}).run(ctx) }
 
-// Admitter admits users from the lines of all events, and removes silent users. Run
-// one in some process. Run several, and the store divides the work: no admission is
-// missed when one of them ends.
-type Admitter struct {
-	room *Room
-	cfg  AdmitterConfig
-}
+// admitter does the work of one Run.
+type admitter struct{ room *Room }
 
-// NewAdmitter makes an admitter with the pace of the room.
-func NewAdmitter(room *Room, cfg AdmitterConfig) (*Admitter, error) {
-	if room == nil {
-		return nil, errors.New("queue: the room is nil; make one with New")
-	}
-	if cfg.Concurrency < 0 {
-		return nil, fmt.Errorf("queue: AdmitterConfig.Concurrency is %d; give at least 1, or 0 for 64", cfg.Concurrency)
-	}
-	def(&cfg.Concurrency, 64)
-	return &Admitter{room: room, cfg: cfg}, nil
-}
-
-// Run works until the context ends. It returns nil once the calls in flight have
-// ended. Failures of the store are logged when they begin and when they end; a
-// failed call is tried again in the next tick.
-func (a *Admitter) Run(ctx context.Context) error {
+func (a *admitter) run(ctx context.Context) error {
 	rota := newRota()
 	done := make(chan finished)
 	running := 0
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		for running < a.cfg.Concurrency && ctx.Err() == nil {
+		for running < a.room.cfg.Concurrency && ctx.Err() == nil {
 			duty := rota.take(a.room.now())
 			if duty == nil {
 				break
@@ -56,7 +35,7 @@ func (a *Admitter) Run(ctx context.Context) error {
 			running++
 			go func() { done <- a.work(ctx, duty) }()
 		}
-		if next, ok := rota.next(); ok && running < a.cfg.Concurrency {
+		if next, ok := rota.next(); ok && running < a.room.cfg.Concurrency {
 			timer.Reset(max(0, next-a.room.now()))
 		} else {
 			timer.Stop()
@@ -76,7 +55,7 @@ func (a *Admitter) Run(ctx context.Context) error {
 }
 
 // work does a duty once.
-func (a *Admitter) work(ctx context.Context, d *duty) (f finished) {
+func (a *admitter) work(ctx context.Context, d *duty) (f finished) {
 	f = finished{duty: d, again: a.room.cfg.Tick}
 	err := a.try(ctx, &f)
 	if failed := err != nil; failed != d.failing {
@@ -91,7 +70,7 @@ func (a *Admitter) work(ctx context.Context, d *duty) (f finished) {
 }
 
 // try returns a panic of the store as an error.
-func (a *Admitter) try(ctx context.Context, f *finished) (err error) {
+func (a *admitter) try(ctx context.Context, f *finished) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			a.room.panics.Add(1)
@@ -108,7 +87,7 @@ func (a *Admitter) try(ctx context.Context, f *finished) (err error) {
 	}
 }
 
-func (a *Admitter) list(ctx context.Context, f *finished) (err error) {
+func (a *admitter) list(ctx context.Context, f *finished) (err error) {
 	ctx, cancel := a.room.bounded(ctx)
 	defer cancel()
 	f.again = max(f.again, time.Second)
@@ -122,7 +101,7 @@ func (a *Admitter) list(ctx context.Context, f *finished) (err error) {
 }
 
 // admit gives the turns of this tick.
-func (a *Admitter) admit(ctx context.Context, f *finished) error {
+func (a *admitter) admit(ctx context.Context, f *finished) error {
 	began := a.room.now()
 	l := a.room.line(f.duty.event(), began)
 	if a.room.cfg.Stock == nil {
@@ -170,7 +149,7 @@ func (a *Admitter) admit(ctx context.Context, f *finished) error {
 	return nil
 }
 
-func (a *Admitter) admitOnce(ctx context.Context, l *line) (admission driver.Admission, err error) {
+func (a *admitter) admitOnce(ctx context.Context, l *line) (admission driver.Admission, err error) {
 	ctx, cancel := a.room.bounded(ctx)
 	defer cancel()
 	err = l.ask(func() (err error) {
@@ -181,7 +160,7 @@ func (a *Admitter) admitOnce(ctx context.Context, l *line) (admission driver.Adm
 }
 
 // sweep makes one step, so that admissions run between the steps of a long line.
-func (a *Admitter) sweep(ctx context.Context, f *finished) error {
+func (a *admitter) sweep(ctx context.Context, f *finished) error {
 	if wait := f.duty.of.watch.wait(a.room.now(), patience(a.room.cfg.Tick)); wait > 0 {
 		f.again = wait
 		return nil

@@ -17,15 +17,11 @@ import (
 )
 
 // run runs an admitter until the returned function, which waits for its end.
-func run(t testing.TB, room *queue.Room, cfg queue.AdmitterConfig) (stop func()) {
+func run(t testing.TB, room *queue.Room) (stop func()) {
 	t.Helper()
-	admitter, err := queue.NewAdmitter(room, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- admitter.Run(ctx) }()
+	go func() { ended <- room.Run(ctx) }()
 	return func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -71,7 +67,7 @@ func TestAdmissionInOrderAtThePace(t *testing.T) {
 		if _, err := room.SetThreshold(context.Background(), "show-1", 9); err != nil {
 			t.Fatal(err)
 		}
-		defer run(t, room, queue.AdmitterConfig{})()
+		defer run(t, room)()
 		for second, want := range [][]string{users[:3], users[3:6], users[6:8], nil} {
 			synctest.Wait()
 			if got := let.users("show-1"); !slices.Equal(got, want) {
@@ -110,7 +106,7 @@ func TestANotice(t *testing.T) {
 		if _, err := room.SetThreshold(context.Background(), "show-1", 2); err != nil {
 			t.Fatal(err)
 		}
-		stop := run(t, room, queue.AdmitterConfig{})
+		stop := run(t, room)
 		synctest.Wait()
 		stop()
 		if n := turns.notices; len(let.notices) != 1 || len(n) != 1 || n[0].Event != "show-1" || n[0].User != "a" || n[0].Entry != (queue.Entry{}) || n[0].Time.Sub(now).Abs() > time.Millisecond {
@@ -183,7 +179,7 @@ func TestABatchOfManyCalls(t *testing.T) {
 		if _, err := room.SetThreshold(context.Background(), "show-1", 5000); err != nil {
 			t.Fatal(err)
 		}
-		stop := run(t, room, queue.AdmitterConfig{})
+		stop := run(t, room)
 		synctest.Wait()
 		if got := let.users("show-1"); !slices.Equal(got, users) {
 			t.Errorf("%d in the first tick", len(got))
@@ -206,7 +202,7 @@ func TestSeveralAdmitters(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, room := range rooms {
-			defer run(t, room, queue.AdmitterConfig{})()
+			defer run(t, room)()
 			time.Sleep(130 * time.Millisecond)
 		}
 		time.Sleep(5*time.Second - 4*130*time.Millisecond - time.Millisecond)
@@ -240,7 +236,7 @@ func TestASlowStoreKeepsThePace(t *testing.T) {
 					t.Fatal(err)
 				}
 				var let register
-				stop := run(t, open(t, slow(store), queue.Config{Batch: 1, NotifyTurn: let.note, Intervals: seldom}), queue.AdmitterConfig{})
+				stop := run(t, open(t, slow(store), queue.Config{Batch: 1, NotifyTurn: let.note, Intervals: seldom}))
 				time.Sleep(10*time.Second + 800*time.Millisecond)
 				stop()
 				if got := let.users("show-1"); !slices.Equal(got, users[:11]) {
@@ -288,7 +284,7 @@ func TestOneBadEventHoldsUpNoOther(t *testing.T) {
 					}
 					return nil
 				})
-				stop := run(t, room, queue.AdmitterConfig{})
+				stop := run(t, room)
 				time.Sleep(10*time.Second - time.Millisecond)
 				synctest.Wait()
 				if got := let.users("show-1"); !slices.Equal(got, users[:10]) {
@@ -309,7 +305,7 @@ func TestAdmissionGoesOnAfterTheStoreWasAway(t *testing.T) {
 		if _, err := room.SetThreshold(context.Background(), "show-1", 50); err != nil {
 			t.Fatal(err)
 		}
-		defer run(t, room, queue.AdmitterConfig{})()
+		defer run(t, room)()
 		for i := range 3 {
 			store.fails(away)
 			time.Sleep(5 * time.Second)
@@ -326,14 +322,4 @@ func TestAdmissionGoesOnAfterTheStoreWasAway(t *testing.T) {
 			t.Errorf("%+v", place)
 		}
 	})
-}
-
-func TestAdmitterConfig(t *testing.T) {
-	if _, err := queue.NewAdmitter(nil, queue.AdmitterConfig{}); err == nil {
-		t.Error("a nil room was taken")
-	}
-	room := open(t, newSpy(t), queue.Config{})
-	if _, err := queue.NewAdmitter(room, queue.AdmitterConfig{Concurrency: -1}); err == nil || !strings.Contains(err.Error(), "Concurrency") {
-		t.Errorf("%v", err)
-	}
 }

@@ -192,12 +192,8 @@ func TestWhoPollsStays(t *testing.T) {
 		room := open(t, store, queue.Config{Active: time.Hour})
 		tickets := fill(t, room, "gone", "polls")
 		ctx, cancel := context.WithCancel(context.Background())
-		admitter, err := queue.NewAdmitter(room, queue.AdmitterConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
 		ended := make(chan error)
-		go func() { ended <- admitter.Run(ctx) }()
+		go func() { ended <- room.Run(ctx) }()
 		for range 15 {
 			time.Sleep(time.Minute)
 			check(t, room, "inside", "")

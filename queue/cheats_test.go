@@ -30,7 +30,7 @@ func cheat(t *testing.T, seed uint64) {
 		return open(t, store, queue.Config{Threshold: places, Active: time.Minute, Random: m.chance.Float64})
 	}
 	m.rooms = []*queue.Room{instance(), instance(), instance(), instance()}
-	stop := run(t, m.rooms[0], queue.AdmitterConfig{})
+	stop := run(t, m.rooms[0])
 	defer func() { stop() }()
 	began := time.Now()
 	for step := 0; time.Since(began) < over; step++ {
@@ -49,7 +49,7 @@ func cheat(t *testing.T, seed uint64) {
 				stop()
 			}
 			if m.rooms[i] = instance(); i == 0 {
-				stop = run(t, m.rooms[0], queue.AdmitterConfig{})
+				stop = run(t, m.rooms[0])
 			}
 		}
 		switch {

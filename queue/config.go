@@ -60,6 +60,9 @@ type Config struct {
 	// Timeout bounds a call of the store; 1 s by default. A visitor is answered
 	// within two of them: the call in flight, and its own.
 	Timeout time.Duration
+	// Concurrency is the number of store calls in flight of [Room.Run], over all events; 64 by
+	// default. It takes that many slow calls to hold up the others, for Timeout.
+	Concurrency int
 	// MaxEvents is the number of events for which a process keeps a snapshot and
 	// counts; 10,000 by default. Beyond it the events that were not used for
 	// longest are forgotten, which costs a call of the store when they are used
@@ -115,6 +118,7 @@ func (c Config) withDefaults() Config {
 	def(&c.MaxStale, 3*time.Second)
 	def(&c.Timeout, time.Second)
 	def(&c.MaxEvents, 10_000)
+	def(&c.Concurrency, 64)
 	if c.Intervals = slices.Clone(c.Intervals); len(c.Intervals) == 0 {
 		c.Intervals = defaultIntervals()
 	}
@@ -161,6 +165,8 @@ func (c Config) validate() error {
 		return fmt.Errorf("queue: Config.Threshold is %d; give at least 1, or 0 for 1000; to let nobody in, pause the room or set the event's threshold to 0", c.Threshold)
 	case c.Batch < 0:
 		return fmt.Errorf("queue: Config.Batch is %d; give at least 1, or 0 for 100", c.Batch)
+	case c.Concurrency < 0:
+		return fmt.Errorf("queue: Config.Concurrency is %d; give at least 1, or 0 for 64", c.Concurrency)
 	case c.MaxEvents < 0:
 		return fmt.Errorf("queue: Config.MaxEvents is %d; give at least 1, or 0 for 10,000", c.MaxEvents)
 	case c.MaxStale < c.Refresh:

@@ -27,6 +27,7 @@ func TestConfigSaysWhatIsWrong(t *testing.T) {
 		"Config.MaxStale":           {MaxStale: time.Millisecond},
 		"Config.Timeout":            {Timeout: -1},
 		"Config.MaxEvents":          {MaxEvents: -1},
+		"Config.Concurrency":        {Concurrency: -1},
 		"at least 3m18s":            {Seen: 190 * time.Second},
 		"at least 3h18m0s":          {Seen: 3 * time.Hour, Intervals: hourly},
 		"at least 2m30s":            {Seen: time.Minute, Intervals: []queue.Interval{{UpTo: math.MaxInt, Every: time.Second}}},

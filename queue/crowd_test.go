@@ -112,7 +112,7 @@ func TestPositionsAreThoseOfTheLine(t *testing.T) {
 			var line, entitled []string
 			told := map[string]int{}
 			var let register
-			defer run(t, open(t, store, queue.Config{NotifyTurn: let.note}), queue.AdmitterConfig{})()
+			defer run(t, open(t, store, queue.Config{NotifyTurn: let.note}))()
 			// rest waits until the admitter has nothing to do, takes the users whose turn
 			// has come out of the line, and polls for them.
 			rest := func() {

@@ -6,9 +6,7 @@
 //	…
 //	place, err := room.Check(ctx, "show-1", queue.Visitor{User: user, Ticket: ticket})
 //	…
-//	admitter, err := queue.NewAdmitter(room, queue.AdmitterConfig{})
-//	…
-//	err = admitter.Run(ctx) // in one process or in several
+//	err = room.Run(ctx) // the admitter: in one process or in several
 //
 // The store keeps the lines: package memqueue for one process, redisqueue for many.
 // Package token has the keys, the tickets and the entry tokens; queuehttp the

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/millrace-go/millrace/internal/draws"
 	"github.com/millrace-go/millrace/internal/lease"
 	"github.com/millrace-go/millrace/queue/draw"
 	"github.com/millrace-go/millrace/queue/driver"
@@ -148,9 +149,9 @@ func (d *drawing) publish(ctx context.Context, at driver.Drawn, polled bool) (dr
 	}
 	leaves := make([]draw.Leaf, len(d.users))
 	for i, u := range d.users {
-		leaves[i] = draw.LeafOf(d.key, u.User)
+		leaves[i] = draws.LeafOf(d.key, u.User)
 	}
-	draw.Sort(leaves)
+	draws.Sort(leaves)
 	var err error
 	for from := 0; err == nil && (from < len(leaves) || from == 0); from += driver.MaxLeaves {
 		at, err = d.step(ctx, driver.DrawStep{Kind: driver.DrawLeaves, From: int64(from), Leaves: leaves[from:min(len(leaves), from+driver.MaxLeaves)]})
@@ -158,7 +159,7 @@ func (d *drawing) publish(ctx context.Context, at driver.Drawn, polled bool) (dr
 	if err != nil {
 		return at, err
 	}
-	root := draw.Root(leaves)
+	root := draws.Root(leaves)
 	return d.step(ctx, driver.DrawStep{Kind: driver.DrawRoot, Root: root[:], Most: len(leaves)})
 }
 
@@ -247,7 +248,7 @@ func (d *drawing) order(ctx context.Context, at driver.Drawn) (driver.Drawn, err
 		}
 		leaves = append(leaves, part.Leaves...)
 	}
-	order := draw.NewOrder(at.Seed, at.Beacon, leaves)
+	order := draws.NewOrder(at.Seed, at.Beacon, leaves)
 	if d.users == nil {
 		if err := d.list(ctx); err != nil {
 			return at, err
@@ -257,7 +258,7 @@ func (d *drawing) order(ctx context.Context, at driver.Drawn) (driver.Drawn, err
 	for i, u := range d.users {
 		moves[i].User = u.User
 		// A user that is not among the leaves came back by a ticket since, and goes behind.
-		if place, there := order.Place(draw.LeafOf(d.key, u.User)); there {
+		if place, there := order.Place(draws.LeafOf(d.key, u.User)); there {
 			moves[i].Order = at.Limit + int64(place)
 		}
 	}

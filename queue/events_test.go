@@ -34,7 +34,7 @@ func TestEventsAreBounded(t *testing.T) {
 			t.Errorf("%+v", place)
 		}
 		if s := room.Stats(); s.Store != 10_002 || s.Snapshot != 2 {
-			t.Errorf("the counts lost some: %+v", s.Counts)
+			t.Errorf("the counts lost some: %+v", s)
 		}
 	})
 }

@@ -44,7 +44,7 @@ func ExampleNew() {
 	// cem waiting 1 <nil>
 }
 
-func ExampleNewAdmitter() {
+func ExampleRoom_Run() {
 	store, err := memqueue.New(memqueue.Config{})
 	if err != nil {
 		panic(err)
@@ -58,7 +58,7 @@ func ExampleNewAdmitter() {
 		fmt.Println(n.User, "has a place in", n.Event)
 	}, NotifyTurn: func(n queue.Notice) {
 		fmt.Println("the turn of", n.User, "has come")
-		cancel() // only here: an admitter runs as long as its process
+		cancel() // only here: it runs as long as its process
 	}})
 	if err != nil {
 		panic(err)
@@ -71,11 +71,7 @@ func ExampleNewAdmitter() {
 	if err := room.Done(ctx, "show-1", "ada"); err != nil {
 		panic(err)
 	}
-	admitter, err := queue.NewAdmitter(room, queue.AdmitterConfig{})
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(admitter.Run(ctx))
+	fmt.Println(room.Run(ctx))
 	// Output:
 	// ada has a place in show-1
 	// the turn of bob has come

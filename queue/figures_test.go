@@ -24,13 +24,11 @@ func recording(t *testing.T, store driver.Store, processes int, cfg queue.Config
 	stops := make([]func(), processes)
 	for i := range processes {
 		room := open(t, store, cfg)
-		admitter, err := queue.NewAdmitter(room, queue.AdmitterConfig{})
-		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_ = admitter.Run(ctx) // it returns nil
+			_ = room.Run(ctx) // it returns nil
 		}()
 		stops[i] = sync.OnceFunc(func() { cancel(); <-done })
 		t.Cleanup(stops[i])

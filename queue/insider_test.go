@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-go/millrace/internal/draws"
 	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/draw"
@@ -20,18 +21,18 @@ func (p *presale) favoured(crowd int, beacon []byte) string {
 	p.Helper()
 	secret, err := seal.NewSecrets(ring(p)).Open(p.kept.all["show-1"].Draw.Secret, "show-1")
 	require.NoError(p, err)
-	seed, key := secret[:draw.Size], secret[draw.Size:]
+	seed, key := secret[:draws.Size], secret[draws.Size:]
 	var others []draw.Leaf
 	for i := range crowd {
-		others = append(others, draw.LeafOf(key, fmt.Sprint("user-", i)))
+		others = append(others, draws.LeafOf(key, fmt.Sprint("user-", i)))
 	}
 	best, name := crowd+2, ""
 	for i := range 500 {
 		mine := fmt.Sprint("insider-", i)
-		leaf := draw.LeafOf(key, mine)
+		leaf := draws.LeafOf(key, mine)
 		leaves := append(others[:crowd:crowd], leaf)
-		draw.Sort(leaves)
-		if place, _ := draw.NewOrder(seed, beacon, leaves).Place(leaf); place < best {
+		draws.Sort(leaves)
+		if place, _ := draws.NewOrder(seed, beacon, leaves).Place(leaf); place < best {
 			best, name = place, mine
 		}
 	}
@@ -50,7 +51,7 @@ func TestAnInsider(t *testing.T) {
 				cfg.Beacon = func(context.Context, string) ([]byte, error) { return []byte("the value of tomorrow"), nil }
 			}
 			p := newPresale(t, cfg, beacon, crowd)
-			defer run(t, p.room, queue.AdmitterConfig{})()
+			defer run(t, p.room)()
 			time.Sleep(time.Until(p.opens) - 10*time.Second)
 			guess := []byte(nil)
 			if beacon != "" {

@@ -46,7 +46,7 @@ func TestNoShowsCutNoAdmissions(t *testing.T) {
 			}
 			line = append(line, p)
 		}
-		stop := run(t, room, queue.AdmitterConfig{})
+		stop := run(t, room)
 		began, entered := time.Now(), 0
 		for time.Since(began) < over {
 			time.Sleep(500 * time.Millisecond)

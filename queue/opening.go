@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/draws"
 	"github.com/millrace-go/millrace/queue/draw"
 	"github.com/millrace-go/millrace/queue/driver"
 )
@@ -65,9 +66,9 @@ func (o *opening) set(r *Room, event string, s *Setting) error {
 		return nil
 	}
 	if s.Draw == nil {
-		secret := make([]byte, 2*draw.Size)
+		secret := make([]byte, 2*draws.Size)
 		_, _ = rand.Read(secret) // it never fails
-		c := draw.Commitment(secret[:draw.Size])
+		c := draws.Commitment(secret[:draws.Size])
 		s.Draw = &SealedDraw{Commitment: c[:], Secret: r.secrets.Seal(secret, event)}
 	}
 	s.Draw.Beacon = o.beacon
@@ -155,7 +156,7 @@ func (r *Room) Receipt(ctx context.Context, event, user string) (draw.Leaf, erro
 	if err != nil {
 		return draw.Leaf{}, err
 	}
-	return draw.LeafOf(key, user), nil
+	return draws.LeafOf(key, user), nil
 }
 
 func (r *Room) drawOf(ctx context.Context, event string) (*line, Setting, error) {
@@ -176,13 +177,13 @@ func (r *Room) drawOf(ctx context.Context, event string) (*line, Setting, error)
 // opened is the seed of a draw and the room's key.
 func (r *Room) opened(event string, s Setting) (seed, key []byte, err error) {
 	secret, err := r.secrets.Open(s.Draw.Secret, event)
-	if err == nil && len(secret) != 2*draw.Size {
+	if err == nil && len(secret) != 2*draws.Size {
 		err = fmt.Errorf("it has %d bytes", len(secret))
 	}
 	if err != nil {
 		return nil, nil, fault.MarkPermanent(fmt.Errorf("queue: the seed of %s cannot be read; keep the secret that was the first of the ring when its opening was set: %w", event, err))
 	}
-	return secret[:draw.Size], secret[draw.Size:], nil
+	return secret[:draws.Size], secret[draws.Size:], nil
 }
 
 // draw makes a step.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-go/millrace/internal/draws"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/draw"
 	"github.com/millrace-go/millrace/queue/driver"
@@ -68,30 +69,35 @@ func (p *presale) published() (draw.Published, []draw.Leaf) {
 }
 
 // order is that of what was published.
-func (p *presale) order() *draw.Order {
-	p.Helper()
-	pub, leaves := p.published()
-	order, err := pub.Verify(leaves)
-	require.NoError(p, err)
-	return order
+type order struct {
+	placeOf func(draw.Leaf) int
+	len     int
 }
 
-func (p *presale) placeOf(order *draw.Order, user string) int {
+func (p *presale) order() order {
+	p.Helper()
+	pub, leaves := p.published()
+	placeOf, err := pub.Verify(leaves)
+	require.NoError(p, err)
+	return order{placeOf, len(leaves)}
+}
+
+func (p *presale) placeOf(order order, user string) int {
 	p.Helper()
 	leaf, err := p.room.Receipt(p.Context(), "show-1", user)
 	require.NoError(p, err)
-	place, there := order.Place(leaf)
-	require.True(p, there, user)
+	place := order.placeOf(leaf)
+	require.Positive(p, place, user)
 	return place
 }
 
 // enter lets the users with the first n places take them.
-func (p *presale) enter(order *draw.Order, n int) {
+func (p *presale) enter(order order, n int) {
 	p.Helper()
 	for user := range p.tickets {
 		leaf, err := p.room.Receipt(p.Context(), "show-1", user)
 		require.NoError(p, err)
-		if place, there := order.Place(leaf); there && place <= n {
+		if place := order.placeOf(leaf); place > 0 && place <= n {
 			require.Equal(p, queue.Active, p.poll(user).Status)
 		}
 	}
@@ -104,9 +110,9 @@ func TestAnOpening(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const users = 1200
 		p := newPresale(t, queue.Config{Threshold: 10, Batch: 10}, "", users)
-		defer run(t, p.room, queue.AdmitterConfig{})()
+		defer run(t, p.room)()
 		before, none := p.published()
-		require.Len(t, before.Commitment, draw.Size)
+		require.Len(t, before.Commitment, draws.Size)
 		require.Empty(t, none)
 		require.Empty(t, before.Root)
 		require.Empty(t, before.Seed)
@@ -145,7 +151,7 @@ func TestAnOpening(t *testing.T) {
 		time.Sleep(time.Until(p.opens) + 3*time.Second) // three ticks of ten
 
 		order := p.order()
-		require.Equal(t, users, order.Len())
+		require.Equal(t, users, order.len)
 		p.enter(order, 10)
 		inside := 0
 		for i := range users {
@@ -177,7 +183,7 @@ func TestSilentUsersAreNotDrawn(t *testing.T) {
 		p.opens = p.opens.Add(4 * time.Minute) // a sweep removes nobody so soon
 		_, err := p.room.OpenAt(t.Context(), "show-1", p.opens, "")
 		require.NoError(t, err, "an opening can be moved")
-		defer run(t, p.room, queue.AdmitterConfig{})()
+		defer run(t, p.room)()
 		for i := range 20 {
 			p.poll(fmt.Sprint("silent-", i))
 			p.poll(fmt.Sprint("hidden-", i))
@@ -188,7 +194,7 @@ func TestSilentUsersAreNotDrawn(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 		}
-		require.Equal(t, 20, p.order().Len())
+		require.Equal(t, 20, p.order().len)
 		p.enter(p.order(), 1)
 		require.Equal(t, 20, p.poll("silent-3").Position, "one is inside, and who was silent is last")
 	})
@@ -204,7 +210,7 @@ func TestADrawGoesOn(t *testing.T) {
 					p := newPresale(t, queue.Config{Threshold: 1}, "", 700)
 					var mu sync.Mutex
 					killed := false
-					stop := run(t, p.room, queue.AdmitterConfig{})
+					stop := run(t, p.room)
 					p.store.fails(func(_ context.Context, call, _ string) error {
 						mu.Lock()
 						defer mu.Unlock()
@@ -224,11 +230,11 @@ func TestADrawGoesOn(t *testing.T) {
 					require.True(t, killed)
 					p.store.fails(nil)
 					other := open(t, p.store, queue.Config{Threshold: 1, Settings: p.kept})
-					defer run(t, other, queue.AdmitterConfig{})()
+					defer run(t, other)()
 					time.Sleep(7 * time.Second)
 					p.room = other
 					order := p.order()
-					require.Equal(t, 700, order.Len())
+					require.Equal(t, 700, order.len)
 					p.enter(order, 1)
 					for i := range 700 {
 						user := fmt.Sprint("user-", i)
@@ -252,8 +258,8 @@ func TestASlowDraw(t *testing.T) {
 		_, err := p.room.OpenAt(t.Context(), "show-1", p.opens, "")
 		require.NoError(t, err)
 		cfg.Settings = p.kept
-		defer run(t, p.room, queue.AdmitterConfig{})()
-		defer run(t, open(t, p.store, cfg), queue.AdmitterConfig{})()
+		defer run(t, p.room)()
+		defer run(t, open(t, p.store, cfg))()
 		for range 4 {
 			for i := range 700 {
 				p.poll(fmt.Sprint("user-", i))
@@ -268,7 +274,7 @@ func TestASlowDraw(t *testing.T) {
 		})
 		time.Sleep(time.Until(p.opens) + 10*time.Second)
 		order := p.order()
-		require.Equal(t, 700, order.Len())
+		require.Equal(t, 700, order.len)
 		p.enter(order, 1)
 	})
 }
@@ -283,7 +289,7 @@ func TestABeacon(t *testing.T) {
 			require.Equal(t, "drand round 4711", name)
 			pub, leaves := p.published()
 			require.Len(t, leaves, 50)
-			require.Len(t, pub.Root, draw.Size)
+			require.Len(t, pub.Root, draws.Size)
 			require.Empty(t, pub.Seed, "the seed is not published before the beacon is known")
 			if !there.Load() {
 				return nil, errors.New("drand is away")
@@ -291,14 +297,14 @@ func TestABeacon(t *testing.T) {
 			return []byte("a value"), nil
 		}}
 		p = newPresale(t, cfg, "drand round 4711", 50)
-		defer run(t, p.room, queue.AdmitterConfig{})()
+		defer run(t, p.room)()
 		time.Sleep(time.Until(p.opens) + 10*time.Second)
 		require.Zero(t, p.poll("user-1").Position)
 		require.Equal(t, queue.Waiting, p.poll("late").Status)
 		there.Store(true)
 		time.Sleep(5 * time.Second)
 		require.Equal(t, []byte("a value"), []byte(p.mustPublished().Value))
-		require.Equal(t, 50, p.order().Len())
+		require.Equal(t, 50, p.order().len)
 		p.enter(p.order(), 1)
 		require.Equal(t, 50, p.poll("late").Position)
 	})
@@ -309,7 +315,7 @@ func TestABeacon(t *testing.T) {
 func TestALossNearTheOpening(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPresale(t, queue.Config{Threshold: 1}, "", 100)
-		defer run(t, p.room, queue.AdmitterConfig{})()
+		defer run(t, p.room)()
 		time.Sleep(20 * time.Second)
 		p.store.flush(t)
 		for i := range 100 {
@@ -317,7 +323,7 @@ func TestALossNearTheOpening(t *testing.T) {
 		}
 		time.Sleep(time.Until(p.opens) + 10*time.Second)
 		order := p.order()
-		require.Equal(t, 100, order.Len())
+		require.Equal(t, 100, order.len)
 		places := map[string]int{}
 		for i := range 100 {
 			user := fmt.Sprint("user-", i)
@@ -366,7 +372,7 @@ func TestOpenAtRefuses(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, commitment, p.mustPublished().Commitment, "a later opening keeps the seed")
 		require.True(t, p.opens.Equal(p.mustPublished().Opens), "and is published at once")
-		defer run(t, p.room, queue.AdmitterConfig{})()
+		defer run(t, p.room)()
 		time.Sleep(time.Until(p.opens) + 5*time.Second)
 		_, err = p.room.OpenAt(t.Context(), "show-1", time.Now().Add(time.Hour), "")
 		require.ErrorContains(t, err, "clear it")
@@ -388,7 +394,7 @@ func TestOpenAtRefuses(t *testing.T) {
 func TestTheSeedIsNotReadable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPresale(t, queue.Config{Threshold: 1}, "", 3)
-		defer run(t, p.room, queue.AdmitterConfig{})()
+		defer run(t, p.room)()
 		before, err := p.kept.Load(t.Context(), "show-1")
 		require.NoError(t, err)
 		kept := before.Draw

@@ -14,7 +14,7 @@ import (
 )
 
 // Room is the waiting room of all events of a process. Its methods are safe for
-// concurrent use. It has no goroutine.
+// concurrent use. It has no goroutine but those of [Room.Run].
 type Room struct {
 	store   driver.Store
 	tickets *seal.Tickets

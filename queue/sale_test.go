@@ -35,7 +35,7 @@ func (s sale) sell(t *testing.T, stocked bool) (disappointed, left, waiting int)
 	store := newSpy(t)
 	rooms := []*queue.Room{open(t, store, cfg), open(t, store, cfg)}
 	for _, room := range rooms {
-		defer run(t, room, queue.AdmitterConfig{})()
+		defer run(t, room)()
 	}
 	type person struct {
 		user, ticket string

@@ -88,7 +88,7 @@ func TestAFlushedRoomStaysPaused(t *testing.T) {
 		_, err = room.Pause(ctx, "show-1")
 		require.NoError(t, err)
 		require.Equal(t, queue.Setting{Version: 2, Threshold: new(2), Paused: true, By: "kim", Why: "a fire alarm", At: time.Now().UTC()}, kept.all["show-1"])
-		end := run(t, room, queue.AdmitterConfig{})
+		end := run(t, room)
 		defer end()
 		for range 3 {
 			store.flush(t)
@@ -182,7 +182,7 @@ func TestASavedChangeReachesTheStore(t *testing.T) {
 		_, err := room.Pause(t.Context(), "show-1")
 		require.ErrorIs(t, err, queue.ErrUnavailable)
 		store.fails(nil)
-		end := run(t, room, queue.AdmitterConfig{})
+		end := run(t, room)
 		defer end()
 		time.Sleep(3 * time.Minute) // an admitter does not sweep in its first minutes
 		state, err := room.State(t.Context(), "show-1")

@@ -4,27 +4,11 @@ import "sync/atomic"
 
 // Stats are the counts of a room, read without a call of its store.
 type Stats struct {
-	// Events are the events this process serves, at most Config.MaxEvents.
-	Events map[string]EventStats
-	// Counts are of all events since the room was made.
-	Counts
-	// Threshold is that of an event whose operator has set none.
-	Threshold int
-	// Panics are those of stores and of Config.Notify that were caught.
-	Panics int64
-	// Admitted are the turns that an Admitter of this process gave.
-	Admitted int64
-}
+	// Events are the events this process serves as they were last seen, at most
+	// Config.MaxEvents. The counts of a State are of all processes together.
+	Events map[string]State
 
-// EventStats is an event as it was last seen, and the counts of this process since
-// it serves the event. The counts of the State are of all processes together.
-type EventStats struct {
-	State State
-	Counts
-}
-
-// Counts of a process.
-type Counts struct {
+	// The rest are counts of this process since the room was made, over all events.
 	Snapshot  int64 // polls answered from a snapshot
 	Store     int64 // visits answered by the store
 	Refused   int64 // visits that got no answer
@@ -36,14 +20,20 @@ type Counts struct {
 	BeatsLost int64 // that did not reach it; the next poll tells them again
 	Stock     int64 // calls of Config.Stock
 	NoStock   int64 // answers of it that failed or did not come in time
+	// Threshold is that of an event whose operator has set none.
+	Threshold int
+	// Panics are those of stores and of Config.Notify that were caught.
+	Panics int64
+	// Admitted are the turns that Room.Run gave in this process.
+	Admitted int64
 }
 
 type counts struct {
 	snapshot, store, refused, tickets, calls, failed, refreshes, beats, beatsLost, stock, stockFailed atomic.Int64
 }
 
-func (c *counts) read() Counts {
-	return Counts{
+func (c *counts) read() Stats {
+	return Stats{
 		Snapshot: c.snapshot.Load(), Store: c.store.Load(), Refused: c.refused.Load(), Tickets: c.tickets.Load(),
 		Calls: c.calls.Load(), Failed: c.failed.Load(), Refreshes: c.refreshes.Load(), Beats: c.beats.Load(), BeatsLost: c.beatsLost.Load(),
 		Stock: c.stock.Load(), NoStock: c.stockFailed.Load(),
@@ -69,17 +59,18 @@ func (c *counts) add(other *counts) {
 func (r *Room) Stats() Stats {
 	var total counts
 	total.add(&r.others)
-	s := Stats{Events: make(map[string]EventStats), Threshold: r.cfg.Threshold, Panics: r.panics.Load(), Admitted: r.admitted.Load()}
+	events := make(map[string]State)
 	r.lines.Range(func(key, value any) bool {
 		l := value.(*line)
-		event := EventStats{State: State{Threshold: r.cfg.Threshold}, Counts: l.counts.read()}
+		event := State{Threshold: r.cfg.Threshold}
 		if state := l.state.Load(); state != nil {
-			event.State = *state
+			event = *state
 		}
-		s.Events[key.(string)] = event
+		events[key.(string)] = event
 		total.add(&l.counts)
 		return true
 	})
-	s.Counts = total.read()
+	s := total.read()
+	s.Events, s.Threshold, s.Panics, s.Admitted = events, r.cfg.Threshold, r.panics.Load(), r.admitted.Load()
 	return s
 }

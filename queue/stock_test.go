@@ -92,12 +92,12 @@ func TestNobodyEntersAnEmptyHouse(t *testing.T) {
 		var let register
 		h := &house{}
 		_, room, tickets := newHouse(t, h, &let, 20)
-		defer run(t, room, queue.AdmitterConfig{})()
+		defer run(t, room)()
 		require.Zero(t, turnsOf(&let, 30), "turns at an empty house")
 		place := check(t, room, "u0", tickets["u0"])
 		require.True(t, place.SoldOut)
 		require.False(t, place.WaitKnown, "%+v", place)
-		require.True(t, room.Stats().Events["show-1"].State.HeldByStock())
+		require.True(t, room.Stats().Events["show-1"].HeldByStock())
 		require.Equal(t, queue.Waiting, check(t, room, "late", "").Status, "a newcomer enters an empty house")
 
 		h.set(3, nil) // three are returned
@@ -137,7 +137,7 @@ func TestAStockThatDoesNotAnswer(t *testing.T) {
 		var let register
 		h := &house{seats: 3}
 		_, room, tickets := newHouse(t, h, &let, 200)
-		defer run(t, room, queue.AdmitterConfig{})()
+		defer run(t, room)()
 		require.Equal(t, 3, turnsOf(&let, 2))
 		h.set(0, errors.New("away"))
 		for _, user := range []string{"u0", "u1", "u2"} {
@@ -146,15 +146,15 @@ func TestAStockThatDoesNotAnswer(t *testing.T) {
 		}
 		require.Zero(t, turnsOf(&let, 50))
 		stats := room.Stats()
-		require.True(t, stats.Events["show-1"].State.Stock.Known)
+		require.True(t, stats.Events["show-1"].Stock.Known)
 		require.Positive(t, stats.NoStock)
 		require.Greater(t, stats.Stock, stats.NoStock)
 		require.Equal(t, 100, turnsOf(&let, 15))
-		require.False(t, room.Stats().Events["show-1"].State.Stock.Known)
+		require.False(t, room.Stats().Events["show-1"].Stock.Known)
 
 		h.set(0, nil) // it answers again
 		require.Zero(t, turnsOf(&let, 2))
-		require.True(t, room.Stats().Events["show-1"].State.SoldOut())
+		require.True(t, room.Stats().Events["show-1"].SoldOut())
 	})
 }
 
@@ -164,7 +164,7 @@ func TestASoldOutHouseStaysSo(t *testing.T) {
 		var let register
 		h := &house{}
 		_, room, _ := newHouse(t, h, &let, 20)
-		defer run(t, room, queue.AdmitterConfig{})()
+		defer run(t, room)()
 		require.Zero(t, turnsOf(&let, 2))
 		h.set(5, errors.New("away"))
 		require.Zero(t, turnsOf(&let, 600))
@@ -186,7 +186,7 @@ func TestAStockThatNeverAnswered(t *testing.T) {
 				var let register
 				room := open(t, newSpy(t), queue.Config{Threshold: 100, Stock: stock, NotifyTurn: let.note, Intervals: seldom})
 				require.Equal(t, queue.Waiting, check(t, room, "a", "").Status)
-				defer run(t, room, queue.AdmitterConfig{})()
+				defer run(t, room)()
 				require.Zero(t, turnsOf(&let, 50))
 				require.Equal(t, 1, turnsOf(&let, 15))
 			})
@@ -212,7 +212,7 @@ func TestAHangingStock(t *testing.T) {
 			return h.left(ctx, event)
 		}
 		store := newSpy(t)
-		room := open(t, store, queue.Config{Threshold: 100, Stock: stock, NotifyTurn: let.note, Intervals: seldom})
+		room := open(t, store, queue.Config{Threshold: 100, Stock: stock, NotifyTurn: let.note, Intervals: seldom, Concurrency: 1})
 		require.Equal(t, queue.Active, check(t, room, "first", "").Status)
 		hangs.Store(1)
 		most.Store(0)
@@ -222,7 +222,7 @@ func TestAHangingStock(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.NoError(t, room.Leave(t.Context(), "show-1", "first"))
-		stop := run(t, room, queue.AdmitterConfig{Concurrency: 1})
+		stop := run(t, room)
 		require.Zero(t, turnsOf(&let, 5), "three have entered, and one has gone that may have bought")
 		require.NotZero(t, store.count("admit"))
 		h.set(20, nil)
@@ -243,13 +243,13 @@ func TestSeveralAdmittersAndTheirStock(t *testing.T) {
 		broken := open(t, store, queue.Config{Threshold: 100, NotifyTurn: let.note, Intervals: seldom, NoShow: 550 * time.Second,
 			Stock: func(context.Context, string) (int, error) { return 0, errors.New("away") }})
 		for _, one := range []*queue.Room{room, room, broken} {
-			defer run(t, one, queue.AdmitterConfig{})()
+			defer run(t, one)()
 		}
 		require.Equal(t, 7, turnsOf(&let, 2))
 		h.set(9, nil)
 		require.Equal(t, 2, turnsOf(&let, 2))
 		time.Sleep(3 * time.Minute)
-		s := broken.Stats().Events["show-1"].State
+		s := broken.Stats().Events["show-1"]
 		require.True(t, s.Stock.Known && s.Stock.Left == 9 && s.Now.Sub(s.Stock.At) < 2*time.Second, "%+v", s)
 	})
 }
@@ -272,7 +272,7 @@ func TestAStockThatIsNotAskedForAnyMore(t *testing.T) {
 		var let register
 		store, _, _ := newHouse(t, &house{}, &let, 5)
 		room := open(t, store, queue.Config{Threshold: 100, NotifyTurn: let.note, Intervals: seldom})
-		defer run(t, room, queue.AdmitterConfig{})()
+		defer run(t, room)()
 		require.Equal(t, 5, turnsOf(&let, 3))
 	})
 }
@@ -302,7 +302,7 @@ func TestTheStockIsLogged(t *testing.T) {
 		h := &house{seats: 3}
 		room := open(t, newSpy(t), queue.Config{Stock: h.left, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		check(t, room, "a", "")
-		defer run(t, room, queue.AdmitterConfig{})()
+		defer run(t, room)()
 		for range 2 {
 			h.set(3, errors.New("away"))
 			time.Sleep(20 * time.Second)
@@ -326,7 +326,7 @@ func TestASlowStockDoesNotSlowThePace(t *testing.T) {
 		line(t, room, 100)
 		_, err := room.SetThreshold(t.Context(), "show-1", 100)
 		require.NoError(t, err)
-		defer run(t, room, queue.AdmitterConfig{})()
+		defer run(t, room)()
 		if n := turnsOf(&let, 20); n < 38 || n > 42 {
 			t.Errorf("%d turns in 20 s, want 40", n)
 		}

@@ -35,7 +35,7 @@ func TestASweepGoesOnWhereItWas(t *testing.T) {
 		store := &stepped{spy: newSpy(t)}
 		room := open(t, store, queue.Config{})
 		fill(t, room)
-		stop := run(t, room, queue.AdmitterConfig{})
+		stop := run(t, room)
 		time.Sleep(149 * time.Second)
 		if n := store.begun(); n > 0 {
 			t.Errorf("%d sweeps began before all had the time to poll", n)
@@ -94,7 +94,7 @@ func TestNobodyIsRemovedForAnOutage(t *testing.T) {
 		store := &moody{stepped: &stepped{spy: newSpy(t)}}
 		room := open(t, store, queue.Config{})
 		fill(t, room)
-		defer run(t, room, queue.AdmitterConfig{})()
+		defer run(t, room)()
 		pass := func(after time.Duration, what string, want bool) {
 			t.Helper()
 			time.Sleep(after)
@@ -130,7 +130,7 @@ func TestEventsComeAndGo(t *testing.T) {
 		store := newSpy(t)
 		var let register
 		room := open(t, store, queue.Config{NotifyTurn: let.note})
-		defer run(t, room, queue.AdmitterConfig{})()
+		defer run(t, room)()
 		for round := range 2 {
 			fill(t, room, "a")
 			if err := room.Leave(context.Background(), "show-1", "inside"); err != nil {

@@ -59,6 +59,6 @@ func (s Shop) guard() func(http.Handler) http.Handler {
 // room has the waiting room's routes.
 func (s Shop) room() http.Handler {
 	mux := http.NewServeMux()
-	s.Room.Mount(mux, "/api/queue", nil)
+	s.Room.Mount(mux.Handle, "/api/queue", nil)
 	return mux
 }

@@ -75,7 +75,7 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	room, admitter, err := newRoom(o.inside)
+	room, line, err := newRoom(o.inside)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func run(ctx context.Context, o options) error {
 
 	server := &http.Server{Handler: millrace.Wrap(s.routes(room)), ReadHeaderTimeout: 5 * time.Second}
 	group, ctx := errgroup.WithContext(ctx)
-	for _, part := range []func(context.Context) error{app.Run, hub.Run, admitter.Run, s.freeExpired} {
+	for _, part := range []func(context.Context) error{app.Run, hub.Run, line.Run, s.freeExpired} {
 		group.Go(func() error {
 			if err := part(ctx); err != nil && !errors.Is(err, context.Canceled) {
 				return err
@@ -133,7 +133,7 @@ func newHub() (*sse.Hub, error) {
 
 // newRoom is the waiting room of one process. Package redisqueue has the store for many,
 // which then share a secret.
-func newRoom(inside int) (*queuehttp.Handlers, *queue.Admitter, error) {
+func newRoom(inside int) (*queuehttp.Handlers, *queue.Room, error) {
 	store, err := memqueue.New(memqueue.Config{})
 	if err != nil {
 		return nil, nil, err
@@ -146,14 +146,10 @@ func newRoom(inside int) (*queuehttp.Handlers, *queue.Admitter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	admitter, err := queue.NewAdmitter(room, queue.AdmitterConfig{})
-	if err != nil {
-		return nil, nil, err
-	}
 	entries, err := token.NewEntries(ring, token.Config{})
 	if err != nil {
 		return nil, nil, err
 	}
 	h, err := queuehttp.New(room, entries, queuehttp.Config{User: buyerOf, Known: onlyThisShow})
-	return h, admitter, err
+	return h, room, err
 }

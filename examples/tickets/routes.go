@@ -28,7 +28,7 @@ func (s *shop) routes(room *queuehttp.Handlers) http.Handler {
 		panic(err) // its settings are these
 	}
 	mux.Handle("GET /queue/{eventId}", waiting)
-	room.Mount(mux, "/api/queue", nil)
+	room.Mount(mux.Handle, "/api/queue", nil)
 
 	reads, writes := room.Guard(queuehttp.GuardConfig{}), room.Guard(queuehttp.GuardConfig{Writes: true})
 	mux.HandleFunc("GET /{$}", s.page)

@@ -4,7 +4,7 @@
 // few seconds and leave; some of them crash.
 //
 // The instances are those of a program: a queue.Room, its queuehttp.Handlers on a
-// mux, a queue.Admitter, and a client of Redis each. People call ServeHTTP: only
+// mux, a running admitter, and a client of Redis each. People call ServeHTTP: only
 // the sockets are missing. A load balancer sends each call of a person to another
 // instance. Nothing is scaled: a person told to come in 30 s comes in 30 s.
 //

@@ -18,9 +18,8 @@ import (
 
 // instance is a server as it would run beside others, without its sockets.
 type instance struct {
-	room     *queue.Room
-	admitter *queue.Admitter
-	mux      *http.ServeMux
+	room *queue.Room
+	mux  *http.ServeMux
 }
 
 // secret is a made-up secret.
@@ -49,10 +48,6 @@ func newInstance(store driver.Store, cfg Config) (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	admitter, err := queue.NewAdmitter(room, queue.AdmitterConfig{})
-	if err != nil {
-		return nil, err
-	}
 	handlers, err := queuehttp.New(room, entries, queuehttp.Config{User: func(r *http.Request) (string, error) {
 		if fan := r.Header.Get(fanHeader); fan != "" {
 			return fan, nil
@@ -62,8 +57,8 @@ func newInstance(store driver.Store, cfg Config) (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := &instance{room: room, admitter: admitter, mux: http.NewServeMux()}
-	handlers.Mount(i.mux, "/api/queue", nil)
+	i := &instance{room: room, mux: http.NewServeMux()}
+	handlers.Mount(i.mux.Handle, "/api/queue", nil)
 	return i, nil
 }
 

@@ -153,9 +153,9 @@ func (m *monitor) report(out io.Writer) {
 	}
 	row("a check took", "p50 %s  p99 %s  at most %s ms", report.MS(s.checks.Of(0.5)), report.MS(s.checks.Of(0.99)), report.MS(s.checks.Max()))
 	row("a poll took", "p50 %s  p99 %s  at most %s ms; %s of them", report.MS(s.polls.Of(0.5)), report.MS(s.polls.Of(0.99)), report.MS(s.polls.Max()), screen.Thousands(s.polls.Count()))
-	var counts queue.Counts
+	var counts queue.Stats
 	for _, i := range s.instances {
-		c := i.room.Stats().Counts
+		c := i.room.Stats()
 		counts.Snapshot, counts.Store, counts.Calls, counts.Beats = counts.Snapshot+c.Snapshot, counts.Store+c.Store, counts.Calls+c.Calls, counts.Beats+c.Beats
 	}
 	row("answered", "%s from snapshots, %s by the store, in %s calls with %s signs of life", screen.Thousands(counts.Snapshot), screen.Thousands(counts.Store), screen.Thousands(counts.Calls), screen.Thousands(counts.Beats))

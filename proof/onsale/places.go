@@ -42,18 +42,17 @@ func (p *presale) checks(ctx context.Context, verify string) (checks []judge.Che
 			return nil, err
 		}
 	}
-	order, leaves, err := published(files["draw"], files["leaves"])
+	placeOf, leaves, err := published(files["draw"], files["leaves"])
 	if err != nil {
 		return append(checks, judge.That("what is published is whole", false, "%v", err)), nil
 	}
-	checks = append(checks, judge.That("what is published is whole", order.Len() == p.cfg.People, "%s leaves of %s people", screen.Thousands(order.Len()), screen.Thousands(p.cfg.People)))
+	checks = append(checks, judge.That("what is published is whole", len(leaves) == p.cfg.People, "%s leaves of %s people", screen.Thousands(len(leaves)), screen.Thousands(p.cfg.People)))
 	checks = append(checks, p.compare("by package draw", func(leaf string) int {
 		l, err := draw.ParseLeaf(leaf)
 		if err != nil {
 			return 0
 		}
-		place, _ := order.Place(l)
-		return place
+		return placeOf(l)
 	}))
 	if verify == "" {
 		return checks, nil
@@ -76,7 +75,7 @@ func (p *presale) get(ctx context.Context, path string) ([]byte, error) {
 }
 
 // published reads and verifies the files of a draw.
-func published(drawn, listed string) (*draw.Order, []draw.Leaf, error) {
+func published(drawn, listed string) (placeOf func(draw.Leaf) int, leaves []draw.Leaf, err error) {
 	raw, err := os.ReadFile(drawn)
 	if err != nil {
 		return nil, nil, err
@@ -90,12 +89,11 @@ func published(drawn, listed string) (*draw.Order, []draw.Leaf, error) {
 		return nil, nil, err
 	}
 	defer file.Close() //nolint:errcheck // read only
-	leaves, err := draw.ReadLeaves(file)
-	if err != nil {
+	if leaves, err = draw.ReadLeaves(file); err != nil {
 		return nil, nil, err
 	}
-	order, err := pub.Verify(leaves)
-	return order, leaves, err
+	placeOf, err = pub.Verify(leaves)
+	return placeOf, leaves, err
 }
 
 // byProgram has a program of the docs compute the place of each leaf.

@@ -106,7 +106,7 @@ func (p *presale) run(ctx context.Context, out io.Writer) error {
 	errs := make([]error, len(p.instances)+1)
 	var admitters sync.WaitGroup
 	for n, i := range p.instances {
-		admitters.Go(func() { errs[n] = i.admitter.Run(open) })
+		admitters.Go(func() { errs[n] = i.room.Run(open) })
 	}
 	crowd, full := context.WithCancel(ctx)
 	defer full()

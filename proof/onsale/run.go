@@ -142,7 +142,7 @@ func (s *sale) sell(ctx context.Context, m *monitor, out io.Writer) error {
 	errs := make([]error, len(s.instances)+1)
 	var wg sync.WaitGroup
 	for n, i := range s.instances {
-		wg.Go(func() { errs[n] = i.admitter.Run(open) })
+		wg.Go(func() { errs[n] = i.room.Run(open) })
 	}
 	wg.Go(func() { errs[len(errs)-1] = m.watch(open, out) })
 	window, over := context.WithTimeout(ctx, s.cfg.Window)

@@ -118,7 +118,7 @@ func (c *contender) load(ctx context.Context, s *redisserver.Server, cfg Config,
 		}
 	}, c.room.flush)
 	if isOurs && err == nil {
-		counts := o.room.Stats().Counts
+		counts := o.room.Stats()
 		got.told = min(1, float64(counts.Beats)/float64(max(1, counts.Snapshot)))
 	}
 	return got, true, err

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/challenger"
 	"github.com/millrace-go/millrace/queue/challenge"
 	"github.com/millrace-go/millrace/queue/token"
 )
@@ -55,13 +56,13 @@ func ring(t testing.TB) *token.Ring {
 	return r
 }
 
-func open(t testing.TB, change func(*challenge.Config)) *challenge.Challenge {
+func open(t testing.TB, change func(*challenger.Config)) *challenger.Challenger {
 	t.Helper()
-	cfg := challenge.Config{Keys: ring(t), Limiter: buckets{}, Bits: 4}
+	cfg := challenger.Config{Keys: ring(t), Limiter: buckets{}, Bits: 4}
 	if change != nil {
 		change(&cfg)
 	}
-	c, err := challenge.New(cfg)
+	c, err := challenger.New(cfg)
 	require.NoError(t, err)
 	return c
 }
@@ -71,7 +72,7 @@ type question struct {
 	Bits, Proofs, Wait int
 }
 
-func ask(t testing.TB, c *challenge.Challenge, event, user string) (q question) {
+func ask(t testing.TB, c *challenger.Challenger, event, user string) (q question) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal(c.Question(event, user), &q))
 	return q
@@ -100,12 +101,12 @@ func TestProofIsBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := open(t, nil)
 		answer := solve(t, ask(t, c, "show", "alice"))
-		require.ErrorIs(t, c.Check(t.Context(), "show", "bob", answer), challenge.ErrWrong)
-		require.ErrorIs(t, c.Check(t.Context(), "other", "alice", answer), challenge.ErrWrong)
+		require.ErrorIs(t, c.Check(t.Context(), "show", "bob", answer), challenger.ErrWrong)
+		require.ErrorIs(t, c.Check(t.Context(), "other", "alice", answer), challenger.ErrWrong)
 		require.NoError(t, c.Check(t.Context(), "show", "alice", answer))
 		answer = solve(t, ask(t, c, "show", "alice"))
 		time.Sleep(3*time.Minute + time.Second)
-		require.ErrorIs(t, c.Check(t.Context(), "show", "alice", answer), challenge.ErrWrong)
+		require.ErrorIs(t, c.Check(t.Context(), "show", "alice", answer), challenger.ErrWrong)
 		answer = solve(t, ask(t, c, "show", "alice"))
 		time.Sleep(3 * time.Minute)
 		require.NoError(t, c.Check(t.Context(), "show", "alice", answer))
@@ -116,13 +117,13 @@ func TestProofIsBound(t *testing.T) {
 func TestProofIsUsedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := buckets{}
-		one := open(t, func(cfg *challenge.Config) { cfg.Limiter = shared })
-		other := open(t, func(cfg *challenge.Config) { cfg.Limiter = shared })
+		one := open(t, func(cfg *challenger.Config) { cfg.Limiter = shared })
+		other := open(t, func(cfg *challenger.Config) { cfg.Limiter = shared })
 		answer := solve(t, ask(t, one, "show", "alice"))
 		require.NoError(t, other.Check(t.Context(), "show", "alice", answer))
 		for range 5 {
-			require.ErrorIs(t, one.Check(t.Context(), "show", "alice", answer), challenge.ErrWrong)
-			require.ErrorIs(t, other.Check(t.Context(), "show", "alice", answer), challenge.ErrWrong)
+			require.ErrorIs(t, one.Check(t.Context(), "show", "alice", answer), challenger.ErrWrong)
+			require.ErrorIs(t, other.Check(t.Context(), "show", "alice", answer), challenger.ErrWrong)
 			time.Sleep(50 * time.Second)
 		}
 		require.NoError(t, one.Check(t.Context(), "show", "alice", solve(t, ask(t, one, "show", "alice"))))
@@ -142,13 +143,13 @@ func TestWrongAnswers(t *testing.T) {
 		"work." + head + "." + strings.Replace(numbers, ",", ",4294967296", 1), "work.A" + head[1:] + "." + numbers,
 		"work." + head + "." + strings.Repeat(",", 15),
 	} {
-		require.ErrorIs(t, c.Check(t.Context(), "show", "alice", wrong), challenge.ErrWrong, "%q", wrong)
+		require.ErrorIs(t, c.Check(t.Context(), "show", "alice", wrong), challenger.ErrWrong, "%q", wrong)
 	}
 	require.NoError(t, c.Check(t.Context(), "show", "alice", right))
 }
 
 func FuzzAnswer(f *testing.F) {
-	c := open(f, func(cfg *challenge.Config) { cfg.Bits = 20 })
+	c := open(f, func(cfg *challenger.Config) { cfg.Bits = 20 })
 	q := ask(f, c, "show", "alice")
 	f.Add("work." + q.Puzzle + "." + strings.Repeat("1,", 15) + "1")
 	f.Add("wait." + q.Puzzle)
@@ -162,8 +163,8 @@ func FuzzAnswer(f *testing.F) {
 
 func TestWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := open(t, func(cfg *challenge.Config) {
-			cfg.Accessible = challenge.Accessible{Wait: 20 * time.Second, PerMinute: 2}
+		c := open(t, func(cfg *challenger.Config) {
+			cfg.Accessible = challenger.Accessible{Wait: 20 * time.Second, PerMinute: 2}
 		})
 		wait := func(user string) string {
 			q := ask(t, c, "show", user)
@@ -172,7 +173,7 @@ func TestWaiting(t *testing.T) {
 		}
 		later := func(err error, want time.Duration) {
 			t.Helper()
-			var l *challenge.Later
+			var l *challenger.Later
 			require.ErrorAs(t, err, &l)
 			require.Equal(t, want, l.Wait.Round(time.Millisecond))
 			require.ErrorContains(t, err, "full for")
@@ -192,22 +193,22 @@ func TestWaiting(t *testing.T) {
 		require.NoError(t, c.Check(t.Context(), "show", "worker", solve(t, ask(t, c, "show", "worker"))))
 		time.Sleep(time.Minute)
 		require.NoError(t, check(2), "the answer stays valid")
-		require.ErrorIs(t, check(0), challenge.ErrWrong, "it was used")
+		require.ErrorIs(t, check(0), challenger.ErrWrong, "it was used")
 		later(check(3), time.Minute)
 		time.Sleep(4 * time.Minute)
-		require.ErrorIs(t, check(3), challenge.ErrWrong, "it is too late")
+		require.ErrorIs(t, check(3), challenger.ErrWrong, "it is too late")
 
-		nobody := open(t, func(cfg *challenge.Config) { cfg.Accessible.Wait = -1 })
+		nobody := open(t, func(cfg *challenger.Config) { cfg.Accessible.Wait = -1 })
 		q := ask(t, nobody, "show", "alice")
 		require.Zero(t, q.Wait)
 		time.Sleep(time.Minute)
-		require.ErrorIs(t, nobody.Check(t.Context(), "show", "alice", "wait."+q.Puzzle), challenge.ErrWrong)
+		require.ErrorIs(t, nobody.Check(t.Context(), "show", "alice", "wait."+q.Puzzle), challenger.ErrWrong)
 	})
 }
 
 func TestCaptcha(t *testing.T) {
 	away := false
-	c := open(t, func(cfg *challenge.Config) {
+	c := open(t, func(cfg *challenger.Config) {
 		cfg.Page = "/captcha"
 		cfg.Captcha = func(_ context.Context, event, user, answer string) error {
 			switch {
@@ -222,18 +223,18 @@ func TestCaptcha(t *testing.T) {
 	require.Equal(t, "/captcha", c.Page())
 	require.Nil(t, c.Question("show", "alice"))
 	require.NoError(t, c.Check(t.Context(), "show", "alice", "token.red.car"))
-	require.ErrorIs(t, c.Check(t.Context(), "show", "alice", "token.blue"), challenge.ErrWrong)
-	require.ErrorIs(t, c.Check(t.Context(), "show", "alice", "token."), challenge.ErrWrong)
-	require.ErrorIs(t, c.Check(t.Context(), "show", "alice", solve(t, ask(t, open(t, nil), "show", "alice"))), challenge.ErrWrong)
+	require.ErrorIs(t, c.Check(t.Context(), "show", "alice", "token.blue"), challenger.ErrWrong)
+	require.ErrorIs(t, c.Check(t.Context(), "show", "alice", "token."), challenger.ErrWrong)
+	require.ErrorIs(t, c.Check(t.Context(), "show", "alice", solve(t, ask(t, open(t, nil), "show", "alice"))), challenger.ErrWrong)
 	away = true
 	err := c.Check(t.Context(), "show", "alice", "token.red.car")
-	require.NotErrorIs(t, err, challenge.ErrWrong)
+	require.NotErrorIs(t, err, challenger.ErrWrong)
 	require.Equal(t, fault.Infrastructure, fault.Of(err))
 }
 
 func TestCode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := open(t, func(cfg *challenge.Config) {
+		c := open(t, func(cfg *challenger.Config) {
 			cfg.Accessible.PerMinute = 2
 			cfg.Accessible.Code = func(_ context.Context, _, _, code string) error {
 				if code != "1234" {
@@ -243,15 +244,15 @@ func TestCode(t *testing.T) {
 			}
 		})
 		require.NoError(t, c.Check(t.Context(), "show", "alice", "code.1234"))
-		require.ErrorIs(t, c.Check(t.Context(), "show", "bob", "code.9999"), challenge.ErrWrong)
-		var later *challenge.Later // guesses use the share as well
+		require.ErrorIs(t, c.Check(t.Context(), "show", "bob", "code.9999"), challenger.ErrWrong)
+		var later *challenger.Later // guesses use the share as well
 		require.ErrorAs(t, c.Check(t.Context(), "show", "carol", "code.1234"), &later)
 	})
 }
 
 func TestOnAndOff(t *testing.T) {
 	on := false
-	c := open(t, func(cfg *challenge.Config) { cfg.On = func(event string) bool { return on && event == "show" } })
+	c := open(t, func(cfg *challenger.Config) { cfg.On = func(event string) bool { return on && event == "show" } })
 	require.False(t, c.On("show"))
 	on = true
 	require.True(t, c.On("show"))
@@ -262,7 +263,7 @@ func TestOnAndOff(t *testing.T) {
 func TestSolverIsServed(t *testing.T) {
 	for method, body := range map[string]bool{"GET": true, "HEAD": false} {
 		w := httptest.NewRecorder()
-		open(t, nil).Solver().ServeHTTP(w, httptest.NewRequest(method, "/", nil))
+		challenge.Solver().ServeHTTP(w, httptest.NewRequest(method, "/", nil))
 		require.Equal(t, http.StatusOK, w.Code)
 		require.Equal(t, "public, max-age=86400", w.Header().Get("Cache-Control"))
 		require.Equal(t, body, strings.Contains(w.Body.String(), "onmessage"))
@@ -271,20 +272,20 @@ func TestSolverIsServed(t *testing.T) {
 }
 
 func TestErrorsNameTheFix(t *testing.T) {
-	for want, change := range map[string]func(*challenge.Config){
-		"Config.Keys is nil":              func(c *challenge.Config) { c.Keys = nil },
-		"Config.Limiter is nil":           func(c *challenge.Config) { c.Limiter = nil },
-		"Config.Bits is 25; give 1 to 24": func(c *challenge.Config) { c.Bits = 25 },
-		`Config.Page is ""; give the path`: func(c *challenge.Config) {
+	for want, change := range map[string]func(*challenger.Config){
+		"Config.Keys is nil":              func(c *challenger.Config) { c.Keys = nil },
+		"Config.Limiter is nil":           func(c *challenger.Config) { c.Limiter = nil },
+		"Config.Bits is 25; give 1 to 24": func(c *challenger.Config) { c.Bits = 25 },
+		`Config.Page is ""; give the path`: func(c *challenger.Config) {
 			c.Captcha = func(context.Context, string, string, string) error { return nil }
 		},
-		"Config.Page is set without Captcha":    func(c *challenge.Config) { c.Page = "/captcha" },
-		"Config.Accessible.Wait is 1h0m0s":      func(c *challenge.Config) { c.Accessible.Wait = time.Hour },
-		"Config.Accessible.PerMinute is -1; gi": func(c *challenge.Config) { c.Accessible.PerMinute = -1 },
+		"Config.Page is set without Captcha":    func(c *challenger.Config) { c.Page = "/captcha" },
+		"Config.Accessible.Wait is 1h0m0s":      func(c *challenger.Config) { c.Accessible.Wait = time.Hour },
+		"Config.Accessible.PerMinute is -1; gi": func(c *challenger.Config) { c.Accessible.PerMinute = -1 },
 	} {
-		cfg := challenge.Config{Keys: ring(t), Limiter: buckets{}}
+		cfg := challenger.Config{Keys: ring(t), Limiter: buckets{}}
 		change(&cfg)
-		_, err := challenge.New(cfg)
+		_, err := challenger.New(cfg)
 		require.ErrorContains(t, err, want)
 	}
 }

@@ -2,8 +2,6 @@ package challenge
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/millrace-go/millrace/queue/token"
@@ -14,7 +12,8 @@ type Taker interface {
 	Take(ctx context.Context, key string, every time.Duration, burst int) (wait time.Duration)
 }
 
-// Config of a [Challenge]. Keys and Limiter are required.
+// Config of a challenge, for Config.Challenge of packages queuehttp and gate. Keys and Limiter
+// are required.
 type Config struct {
 	// Keys sign the puzzles; those of the room will do. All processes need the same.
 	Keys *token.Ring
@@ -52,47 +51,4 @@ type Accessible struct {
 	// PerMinute is how many users may join this way in a minute, in each event; 60 by
 	// default.
 	PerMinute int
-}
-
-const (
-	maxBits      = 24
-	maxWait      = 10 * time.Minute
-	maxPerMinute = 100_000
-)
-
-func (c Config) withDefaults() Config {
-	if c.Bits == 0 {
-		c.Bits = 12
-	}
-	if c.On == nil {
-		c.On = func(string) bool { return true }
-	}
-	if c.Accessible.Wait == 0 {
-		c.Accessible.Wait = 30 * time.Second
-	}
-	if c.Accessible.PerMinute == 0 {
-		c.Accessible.PerMinute = 60
-	}
-	return c
-}
-
-// validate checks a config with its defaults.
-func (c Config) validate() error {
-	switch {
-	case c.Keys == nil:
-		return errors.New("challenge: Config.Keys is nil; make them with token.NewRing")
-	case c.Limiter == nil:
-		return errors.New("challenge: Config.Limiter is nil; make one with keyed.New of package ratelimit/keyed")
-	case c.Bits < 1 || c.Bits > maxBits:
-		return fmt.Errorf("challenge: Config.Bits is %d; give 1 to %d, or 0 for 12", c.Bits, maxBits)
-	case c.Captcha != nil && (len(c.Page) < 1 || c.Page[0] != '/'):
-		return fmt.Errorf("challenge: Config.Page is %q; give the path of the page with the CAPTCHA, such as /captcha", c.Page)
-	case c.Captcha == nil && c.Page != "":
-		return errors.New("challenge: Config.Page is set without Captcha; give the function that verifies its answers")
-	case c.Accessible.Wait > maxWait:
-		return fmt.Errorf("challenge: Config.Accessible.Wait is %s; give at most %s", c.Accessible.Wait, maxWait)
-	case c.Accessible.PerMinute < 1 || c.Accessible.PerMinute > maxPerMinute:
-		return fmt.Errorf("challenge: Config.Accessible.PerMinute is %d; give 1 to %d, or 0 for 60", c.Accessible.PerMinute, maxPerMinute)
-	}
-	return nil
 }

@@ -2,14 +2,13 @@
 // operator wants that. The price is a proof of work that a browser does by itself, or a
 // CAPTCHA of the operator's choice. An accessible way leads past both.
 //
-//	c, err := challenge.New(challenge.Config{
+//	h, err := queuehttp.New(room, entries, queuehttp.Config{Challenge: &challenge.Config{
 //		Keys:    keys,    // of the room
 //		Limiter: limiter, // of package ratelimit/keyed
 //		On:      func(event string) bool { return false }, // until an operator turns it on
-//	})
+//	}, …})
 //	…
-//	h, err := queuehttp.New(room, entries, queuehttp.Config{Challenge: c, …})
-//	mux.Handle("GET /queue-solver.js", c.Solver())
+//	mux.Handle("GET /queue-solver.js", challenge.Solver())
 //	page, err := queuepage.New(queuepage.Config{Solver: "/queue-solver.js", …})
 //
 // Only joining is challenged: a user in line, inside, or with a ticket of the event is

@@ -2,29 +2,18 @@ package challenge_test
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 
 	"github.com/millrace-go/millrace/queue/challenge"
-	"github.com/millrace-go/millrace/queue/token"
 )
 
-// A challenge that an operator turns on and off.
-func ExampleNew() {
-	keys, err := token.NewRing("a secret of at least thirty-two bytes")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	on := false
-	c, err := challenge.New(challenge.Config{
-		Keys:    keys,
-		Limiter: buckets{}, // a limiter of package ratelimit/keyed
-		On:      func(string) bool { return on },
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	on = true
-	fmt.Println(c.On("show-1"))
-	// Output: true
+// The script with which browsers solve the puzzles, for Config.Solver of package queuepage.
+func ExampleSolver() {
+	mux := http.NewServeMux()
+	mux.Handle("GET /queue-solver.js", challenge.Solver())
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequest("GET", "/queue-solver.js", nil))
+	fmt.Println(w.Code, w.Header().Get("Content-Type"))
+	// Output: 200 text/javascript; charset=utf-8
 }

@@ -3,9 +3,9 @@
 //
 //	leaves, err := draw.ReadLeaves(file)
 //	…
-//	order, err := published.Verify(leaves)
+//	placeOf, err := published.Verify(leaves)
 //	…
-//	place, there := order.Place(leaf)
+//	place := placeOf(leaf)
 //
 // The operator publishes, in this order:
 //

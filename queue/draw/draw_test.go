@@ -14,11 +14,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-go/millrace/internal/draws"
 	"github.com/millrace-go/millrace/queue/draw"
 )
 
 var (
-	seed = bytes.Repeat([]byte{7}, draw.Size)
+	seed = bytes.Repeat([]byte{7}, draws.Size)
 	key  = bytes.Repeat([]byte{9}, 32)
 )
 
@@ -26,10 +27,10 @@ var (
 func published(n int) (draw.Published, []draw.Leaf) {
 	leaves := make([]draw.Leaf, n)
 	for i := range leaves {
-		leaves[i] = draw.LeafOf(key, fmt.Sprint("user-", i))
+		leaves[i] = draws.LeafOf(key, fmt.Sprint("user-", i))
 	}
-	draw.Sort(leaves)
-	c, root := draw.Commitment(seed), draw.Root(leaves)
+	draws.Sort(leaves)
+	c, root := draws.Commitment(seed), draws.Root(leaves)
 	return draw.Published{
 		Event: "sale", Opens: time.Date(2026, 12, 1, 11, 0, 0, 0, time.UTC), Commitment: c[:], Beacon: "drand round 4711", Count: n,
 		Root: root[:], Seed: seed, Value: []byte("a value that nobody chose"),
@@ -39,30 +40,26 @@ func published(n int) (draw.Published, []draw.Leaf) {
 // TestOrder compares with the formula, written down once more.
 func TestOrder(t *testing.T) {
 	p, leaves := published(500)
-	order, err := p.Verify(leaves)
+	placeOf, err := p.Verify(leaves)
 	require.NoError(t, err)
-	require.Equal(t, 500, order.Len())
 	hash := func(l draw.Leaf) [32]byte {
 		return sha256.Sum256([]byte(string(p.Seed) + string(p.Value) + string(p.Root) + string(l[:])))
 	}
 	want := slices.Clone(leaves)
 	slices.SortFunc(want, func(a, b draw.Leaf) int { x, y := hash(a), hash(b); return bytes.Compare(x[:], y[:]) })
 	for i, l := range want {
-		place, there := order.Place(l)
-		require.True(t, there)
-		require.Equal(t, i+1, place)
+		require.Equal(t, i+1, placeOf(l))
 	}
-	_, there := order.Place(draw.Leaf{})
-	require.False(t, there)
+	require.Zero(t, placeOf(draw.Leaf{}))
 
 	p, none := published(0)
-	order, err = p.Verify(none)
+	placeOf, err = p.Verify(none)
 	require.NoError(t, err)
-	require.Zero(t, order.Len())
+	require.Zero(t, placeOf(leaves[0]))
 }
 
 func TestVerifyRefuses(t *testing.T) {
-	other := bytes.Repeat([]byte{8}, draw.Size)
+	other := bytes.Repeat([]byte{8}, draws.Size)
 	for text, alter := range map[string]func(p *draw.Published, leaves *[]draw.Leaf){
 		"the commitment has 0 bytes":              func(p *draw.Published, _ *[]draw.Leaf) { p.Commitment = nil },
 		"no root is published yet":                func(p *draw.Published, _ *[]draw.Leaf) { p.Root, p.Seed = nil, nil },
@@ -133,11 +130,9 @@ func TestFixture(t *testing.T) {
 	want, all := published(20)
 	require.Equal(t, want, p)
 	require.Equal(t, all, leaves)
-	order, err := p.Verify(leaves)
+	placeOf, err := p.Verify(leaves)
 	require.NoError(t, err)
-	place, there := order.Place(draw.LeafOf(key, fixtureUser))
-	require.True(t, there)
-	require.Equal(t, fixturePlace, place)
+	require.Equal(t, fixturePlace, placeOf(draws.LeafOf(key, fixtureUser)))
 }
 
 // TestPython runs the program of the docs on the fixture, where there is a Python.
@@ -147,7 +142,7 @@ func TestPython(t *testing.T) {
 		t.Skip("python3 is not installed")
 	}
 	run := func(file string) (string, error) {
-		leaf := draw.LeafOf(key, fixtureUser)
+		leaf := draw.Leaf(draws.LeafOf(key, fixtureUser))
 		out, err := exec.CommandContext(t.Context(), python, "../../docs/verify-draw.py", file, fixtureLeaves, leaf.String()).CombinedOutput()
 		return strings.TrimSpace(string(out)), err
 	}

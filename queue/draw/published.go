@@ -8,7 +8,12 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/millrace-go/millrace/internal/draws"
 )
+
+// Leaf stands for a person in what is published.
+type Leaf [32]byte
 
 // Published is what an operator publishes of a draw, besides the leaves.
 type Published struct {
@@ -36,32 +41,31 @@ func (h *Hex) UnmarshalText(text []byte) (err error) {
 	return nil
 }
 
-// The ways in which a draw is not what it should be; the text of an error says more.
-var (
-	// ErrUnfinished says that something is not published yet.
-	ErrUnfinished = errors.New("draw: not finished")
-	// ErrBroken says that what was published contradicts itself.
-	ErrBroken = errors.New("draw: broken")
-)
+// ErrBroken says that what was published contradicts itself; the text of an error says how.
+var ErrBroken = errors.New("draw: broken")
+
+// errUnfinished says that something is not published yet.
+var errUnfinished = errors.New("draw: not finished")
 
 func broken(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrBroken}, args...)...)
 }
 
-// Verify checks what was published with the leaves, and returns the order that follows
-// from it.
-func (p Published) Verify(leaves []Leaf) (*Order, error) {
+// Verify checks what was published with the leaves, and returns the place of each leaf that
+// follows from it: from 1, and 0 for one that is not among the leaves. The error is
+// [ErrBroken], or says what is not published yet.
+func (p Published) Verify(leaves []Leaf) (placeOf func(Leaf) int, err error) {
 	switch {
-	case len(p.Commitment) != Size:
-		return nil, broken("the commitment has %d bytes; SHA-256 has %d", len(p.Commitment), Size)
+	case len(p.Commitment) != draws.Size:
+		return nil, broken("the commitment has %d bytes; SHA-256 has %d", len(p.Commitment), draws.Size)
 	case len(p.Root) == 0:
-		return nil, fmt.Errorf("%w: no root is published yet: joining has not frozen", ErrUnfinished)
+		return nil, fmt.Errorf("%w: no root is published yet: joining has not frozen", errUnfinished)
 	case len(p.Seed) == 0:
-		return nil, fmt.Errorf("%w: the seed is not published yet", ErrUnfinished)
-	case len(p.Seed) != Size:
-		return nil, broken("the seed has %d bytes, and should have %d", len(p.Seed), Size)
+		return nil, fmt.Errorf("%w: the seed is not published yet", errUnfinished)
+	case len(p.Seed) != draws.Size:
+		return nil, broken("the seed has %d bytes, and should have %d", len(p.Seed), draws.Size)
 	}
-	if c := Commitment(p.Seed); !bytes.Equal(c[:], p.Commitment) {
+	if c := draws.Commitment(p.Seed); !bytes.Equal(c[:], p.Commitment) {
 		return nil, broken("SHA-256 of the seed is %x, and the commitment is %x: the seed was exchanged after the commitment was published", c, []byte(p.Commitment))
 	}
 	switch {
@@ -80,10 +84,14 @@ func (p Published) Verify(leaves []Leaf) (*Order, error) {
 			return nil, broken("the leaves are not in order: line %d is below line %d", i+1, i)
 		}
 	}
-	if root := Root(leaves); !bytes.Equal(root[:], p.Root) {
+	if root := draws.Root(leaves); !bytes.Equal(root[:], p.Root) {
 		return nil, broken("the root of the leaves is %x, and %x was published: leaves were added, removed or changed after the freeze", root, []byte(p.Root))
 	}
-	return NewOrder(p.Seed, p.Value, leaves), nil
+	order := draws.NewOrder(p.Seed, p.Value, leaves)
+	return func(l Leaf) int {
+		place, _ := order.Place(l)
+		return place
+	}, nil
 }
 
 // ReadLeaves reads leaves as they are published: hexadecimal, one a line.
@@ -105,8 +113,8 @@ func ReadLeaves(r io.Reader) (leaves []Leaf, err error) {
 // ParseLeaf reads one leaf, of 64 hexadecimal digits.
 func ParseLeaf(text string) (l Leaf, err error) {
 	raw, err := hex.DecodeString(text)
-	if err != nil || len(raw) != Size {
-		return l, fmt.Errorf("%.80q is no leaf, which has %d hexadecimal digits", text, 2*Size)
+	if err != nil || len(raw) != draws.Size {
+		return l, fmt.Errorf("%.80q is no leaf, which has %d hexadecimal digits", text, 2*draws.Size)
 	}
 	copy(l[:], raw)
 	return l, nil

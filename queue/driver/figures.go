@@ -23,7 +23,7 @@ type Sample struct {
 	Laned                     int64         `json:"-"`          // turns that came by the share of a lane
 }
 
-// Recorder is a [Store] that keeps figures. All processes with an queue.Admitter record the
+// Recorder is a [Store] that keeps figures. All processes in which a room runs record the
 // same minutes: a sample is of the whole room, so the last one of a minute is right,
 // in whichever process it was made.
 type Recorder interface {

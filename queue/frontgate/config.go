@@ -6,22 +6,20 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/tokens"
 	"github.com/millrace-go/millrace/queue"
 	queuedriver "github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
-	"github.com/millrace-go/millrace/queue/token"
 )
-
-// Line is the line behind the gate, which has to keep its order; *queue.Room is
-// one. While its gate is on, it takes only visitors with a position.
-type Line interface {
-	Gate(ctx context.Context, event string, g queuedriver.Gate) (queue.State, error)
-}
 
 // Config of a [Gate]. The zero value works.
 type Config struct {
-	// Line behind the gate, which is told when it is switched; none by default.
-	Line Line
+	// Line is the line behind the gate, which is told when the gate is switched: a
+	// *queue.Room. While its gate is on, it takes only visitors with a position. None by
+	// default.
+	Line interface {
+		Gate(ctx context.Context, event string, g queuedriver.Gate) (queue.State, error)
+	}
 	// Step is how many visitors a round lets arrive at the line behind the gate; 500
 	// by default. A round raises the serving counter by so many. If fewer show up, as
 	// State.Joined of the line says, the next rounds raise it by more, up to 8 times as
@@ -87,4 +85,4 @@ func (c Config) complete() (Config, error) {
 	return c, nil
 }
 
-func (c Config) tokens() token.Config { return token.Config{Issuer: c.Issuer, Lasts: c.Lasts} }
+func (c Config) tokens() tokens.Config { return tokens.Config{Issuer: c.Issuer, Lasts: c.Lasts} }

@@ -74,7 +74,7 @@
 // of that once a few rounds have shown it: 12,000 of them by a minute. Where used
 // positions follow on unused ones, up to 8 times 500 visitors may arrive in a round,
 // and the next is shorter. Bound the requests of an address at the edge, or
-// with package ratelimit before [Handlers.Assign]. A request id is for the member that took
+// with package ratelimit before the route that assigns. A request id is for the member that took
 // it (HTTPConfig.Member), else for the browser that took it, by its cookie. If a client
 // showed neither and hands its request id around, it admits several visitors, and the
 // line counts its position once: it refuses the others, whom [Handlers.NewPosition] gives

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
 // The states that a caller can test for.
@@ -17,20 +16,15 @@ var (
 	ErrUnavailable = errors.New("frontgate: the store cannot be asked; nobody goes on")
 	// ErrOff says that the gate is off and gives out no positions: the way is open.
 	ErrOff = errors.New("frontgate: the gate is off")
-	// ErrRequest says that a request id was never given out for the event.
-	ErrRequest = errors.New("frontgate: no request id of this event")
-	// ErrLost says that a request id is not valid any more: it is too old, or its
-	// counter was lost. Its holder has to ask for a new one.
+	// ErrLost says that a request id is not valid, or not any more: it was never given out
+	// for the event, it is too old, or its counter was lost. Its holder has to ask for a
+	// new one.
 	ErrLost = errors.New("frontgate: the position is lost; ask for a new one")
-	// ErrToken says that a request brings no valid token of the gate. It wraps the
-	// reason of package token.
-	ErrToken = errors.New("frontgate: no valid token of the gate")
-	// ErrInvalid says that an event id or a number is not valid. Its class is
-	// [fault.Permanent].
-	ErrInvalid = driver.ErrInvalid
 )
 
 var (
+	errRequest = fmt.Errorf("frontgate: no request id of this event: %w", ErrLost)
+
 	errOld   = errors.New("what is known of the gate is too old")
 	errPanic = errors.New("the store panicked")
 )

@@ -75,8 +75,7 @@ func ExampleNewHandlers() {
 		return
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /vwr/assign/{eventId}", h.Assign)
-	mux.HandleFunc("GET /vwr/check/{eventId}/{requestId}", h.Check)
+	h.Mount(mux.Handle, "/vwr")
 	mux.HandleFunc("GET /enter/{eventId}", h.Guard)
 
 	visit := func() {

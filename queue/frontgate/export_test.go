@@ -1,6 +1,30 @@
 package frontgate
 
-import "time"
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// What decides, and the handlers by themselves.
+const (
+	Open        = open
+	Closed      = closed
+	Passed      = passed
+	TokenHeader = tokenHeader
+)
+
+var ErrRequest = errRequest
+
+func (g *Gate) Decide(ctx context.Context, event, text string, members ...string) (way, int64, error) {
+	return g.decide(ctx, event, text, members...)
+}
+
+func (h *Handlers) Assign(w http.ResponseWriter, r *http.Request)   { h.assign(w, r) }
+func (h *Handlers) Check(w http.ResponseWriter, r *http.Request)    { h.check(w, r) }
+func (h *Handlers) Activate(w http.ResponseWriter, r *http.Request) { h.activate(w, r) }
+func (h *Handlers) Advance(w http.ResponseWriter, r *http.Request)  { h.advance(w, r) }
+func (h *Handlers) Status(w http.ResponseWriter, r *http.Request)   { h.status(w, r) }
 
 // Known is the number of events whose counters are known.
 func Known(g *Gate) int {

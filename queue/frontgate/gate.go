@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/seal"
+	"github.com/millrace-go/millrace/internal/tokens"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/token"
 )
@@ -21,7 +22,7 @@ type Gate struct {
 	store    driver.Store
 	cfg      Config
 	requests *seal.Requests
-	tokens   *token.Gates
+	tokens   *tokens.Gates
 
 	mu     sync.Mutex
 	events map[string]*known
@@ -41,19 +42,30 @@ func New(store driver.Store, ring *token.Ring, cfg Config) (*Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	tokens, err := token.NewGates(ring, cfg.tokens())
+	passes, err := tokens.NewGates(ring, cfg.tokens())
 	if err != nil {
 		return nil, fmt.Errorf("frontgate: %w", err)
 	}
-	return &Gate{store: store, cfg: cfg, requests: seal.NewRequests(ring), tokens: tokens, events: map[string]*known{}}, nil
+	return &Gate{store: store, cfg: cfg, requests: seal.NewRequests(ring), tokens: passes, events: map[string]*known{}}, nil
 }
 
-// Place is the answer to a visitor who arrives at the gate.
+// Place is the place of a visitor at the gate.
 type Place struct {
-	RequestID string // the argument of [Gate.Check]; fit for a path
-	Position  int64  // from 1
-	// NextPoll is the time until the first poll.
+	// RequestID is the argument of [Gate.Check]; fit for a path.
+	RequestID string
+	Position  int64 // from 1
+	// NextPoll is the time until the next poll: 2 to 15 s, longer at greater
+	// distances. 0 when admitted.
 	NextPoll time.Duration
+
+	// The rest is Check's. Serving is the serving counter: positions up to it are admitted.
+	Serving  int64
+	Admitted bool
+	// Wait is an estimate of the time until admission.
+	Wait time.Duration
+	// Token is valid until Expires, when admitted.
+	Token   string
+	Expires time.Time
 }
 
 // Assign gives a position out, to a member, or to all that have the request id when
@@ -103,52 +115,36 @@ func (g *Gate) renumber(ctx context.Context, event string) (int64, error) {
 	return a.position, err
 }
 
-// Turn is the state of a visitor with a position.
-type Turn struct {
-	Admitted bool
-	Position int64
-	// Serving is the serving counter: positions up to it are admitted.
-	Serving int64
-	// NextPoll is the time until the next poll: 2 to 15 s, longer at greater
-	// distances. 0 when admitted.
-	NextPoll time.Duration
-	// Wait is an estimate of the time until admission.
-	Wait time.Duration
-	// Token is valid for Expires, when admitted.
-	Token   string
-	Expires time.Time
-}
-
 // Check says whether the holder of a request id is admitted, by counters that are
 // at most Config.Refresh old. A poll costs no call of the store but that refresh. The
 // visitor may be known by several members, such as a sign-in and a browser; a request
-// id that another member took is not found. Errors are [ErrRequest], [ErrLost],
-// [ErrUnavailable] and [driver.ErrInvalid].
+// id that another member took is not found. Errors are [ErrLost], [ErrUnavailable] and
+// [driver.ErrInvalid].
 //
 // When the gate was switched off, all visitors with a position are admitted, so
 // that they continue in their order.
-func (g *Gate) Check(ctx context.Context, event, requestID string, members ...string) (Turn, error) {
+func (g *Gate) Check(ctx context.Context, event, requestID string, members ...string) (Place, error) {
 	request, err := g.requests.Open(requestID, event, members...)
 	if err != nil {
-		return Turn{}, fmt.Errorf("%w: %w", ErrRequest, err)
+		return Place{}, fmt.Errorf("%w: %w", errRequest, err)
 	}
 	k, state, err := g.look(ctx, event, request.Epoch, request.Issued)
 	switch {
 	case err != nil:
-		return Turn{}, err
+		return Place{}, err
 	case state.Epoch != request.Epoch || state.Now.Sub(request.Issued) > driver.Kept:
-		return Turn{}, ErrLost
+		return Place{}, ErrLost
 	}
-	turn := Turn{Position: request.Position, Serving: state.Serving}
+	turn := Place{RequestID: requestID, Position: request.Position, Serving: state.Serving}
 	if distance := request.Position - state.Serving; distance > 0 {
 		turn.NextPoll, turn.Wait = g.nextPoll(distance), k.wait(distance, g.cfg)
 		return turn, nil
 	}
 	now := time.Now()
 	turn.Admitted, turn.Expires = true, now.Add(g.tokens.Lasts())
-	turn.Token, err = g.tokens.Issue(token.GateClaims{Event: event, Position: request.Position, Member: request.Member, ID: passID(request.Epoch, requestID), IssuedAt: now})
+	turn.Token, err = g.tokens.Issue(tokens.GateClaims{Event: event, Position: request.Position, Member: request.Member, ID: passID(request.Epoch, requestID), IssuedAt: now})
 	if err != nil {
-		return Turn{}, fmt.Errorf("frontgate: %w", err)
+		return Place{}, fmt.Errorf("frontgate: %w", err)
 	}
 	return turn, nil
 }
@@ -168,64 +164,62 @@ func epochOf(passID string) uint64 {
 	return epoch
 }
 
-// Way says where a visitor of an event belongs.
-type Way uint8
+// way says where a visitor of an event belongs.
+type way uint8
 
 const (
-	// Open is the way when the gate is off: into the line behind it.
-	Open Way = iota
-	// Closed is the way of a visitor without a valid token: to the gate.
-	Closed
-	// Passed is the way of a visitor with a valid token.
-	Passed
+	open   way = iota // the gate is off: into the line behind it
+	closed            // without a valid token: to the gate
+	passed            // with a valid token
 )
 
-// Decide says where the holder of a token belongs; pass "" for no token. The position
+// decide says where the holder of a token belongs; pass "" for no token. The position
 // is the token's, and 0 without a valid one. Tokens of another member and of a lost
 // counter are not valid. Errors are [ErrUnavailable] and [driver.ErrInvalid].
-func (g *Gate) Decide(ctx context.Context, event, text string, members ...string) (Way, int64, error) {
+func (g *Gate) decide(ctx context.Context, event, text string, members ...string) (way, int64, error) {
 	claims, err := g.verify(event, text, members)
 	if err != nil {
-		claims = token.GateClaims{}
+		claims = tokens.GateClaims{}
 	}
 	state, position, err := g.position(ctx, event, claims)
 	switch {
 	case err != nil:
-		return Closed, 0, err
+		return closed, 0, err
 	case !state.On:
-		return Open, position, nil
+		return open, position, nil
 	case position == 0:
-		return Closed, 0, nil
+		return closed, 0, nil
 	}
-	return Passed, position, nil
+	return passed, position, nil
 }
 
 // Position returns the position of a token, which is its holder's order in the line
-// behind the gate. Without a valid token it does not ask the store. Errors are
-// [ErrToken], [ErrUnavailable] and [driver.ErrInvalid].
+// behind the gate. Without a valid token it does not ask the store, and its error has a
+// word of [token.Reason]. Other errors are [ErrLost], [ErrUnavailable] and
+// [driver.ErrInvalid].
 func (g *Gate) Position(ctx context.Context, event, text string, members ...string) (int64, error) {
 	claims, err := g.verify(event, text, members)
 	if err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrToken, err)
+		return 0, fmt.Errorf("frontgate: %w", err)
 	}
 	_, position, err := g.position(ctx, event, claims)
 	if err == nil && position == 0 {
-		err = fmt.Errorf("%w: %w", ErrToken, ErrLost)
+		err = ErrLost
 	}
 	return position, err
 }
 
 // verify reads a token that a visitor with these identities brings.
-func (g *Gate) verify(event, text string, members []string) (token.GateClaims, error) {
+func (g *Gate) verify(event, text string, members []string) (tokens.GateClaims, error) {
 	claims, err := g.tokens.Verify(text, event)
 	if err == nil && claims.Member != "" && !slices.Contains(members, claims.Member) {
-		err = token.ErrUser
+		err = seal.ErrUser
 	}
 	return claims, err
 }
 
 // position is that of verified claims when their counter still exists, else 0.
-func (g *Gate) position(ctx context.Context, event string, claims token.GateClaims) (driver.State, int64, error) {
+func (g *Gate) position(ctx context.Context, event string, claims tokens.GateClaims) (driver.State, int64, error) {
 	epoch := epochOf(claims.ID)
 	_, state, err := g.look(ctx, event, epoch, claims.IssuedAt)
 	if err != nil || epoch == 0 || epoch != state.Epoch {

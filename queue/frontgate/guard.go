@@ -3,6 +3,8 @@ package frontgate
 import (
 	"errors"
 	"net/http"
+
+	"github.com/millrace-go/millrace/queue/token"
 )
 
 // Guard sends a visitor of an event where the visitor belongs, with 302:
@@ -15,17 +17,17 @@ import (
 // token to a page, which [Handlers.Protect] guards. Without a store it answers 503.
 func (h *Handlers) Guard(w http.ResponseWriter, r *http.Request) {
 	event := h.cfg.Event(r)
-	way, _, err := h.gate.Decide(r.Context(), event, h.token(r, event), h.members(r)...)
+	to, _, err := h.gate.decide(r.Context(), event, h.token(r, event), h.members(r)...)
 	if err != nil {
 		h.fail(w, r, err)
 		return
 	}
-	switch way {
-	case Open:
+	switch to {
+	case open:
 		redirect(w, r, pathTo(h.cfg.QueuePath, event))
-	case Closed:
+	case closed:
 		redirect(w, r, pathTo(h.cfg.GatePath, event))
-	case Passed:
+	case passed:
 		redirect(w, r, pathTo(h.cfg.EventPath, event))
 	}
 }
@@ -36,11 +38,11 @@ func (h *Handlers) Guard(w http.ResponseWriter, r *http.Request) {
 func (h *Handlers) Protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		event := h.cfg.Event(r)
-		way, _, err := h.gate.Decide(r.Context(), event, h.token(r, event), h.members(r)...)
+		to, _, err := h.gate.decide(r.Context(), event, h.token(r, event), h.members(r)...)
 		switch {
 		case err != nil:
 			h.fail(w, r, err)
-		case way == Closed:
+		case to == closed:
 			redirect(w, r, pathTo(h.cfg.GatePath, event))
 		default:
 			next.ServeHTTP(w, r)
@@ -53,7 +55,7 @@ func (h *Handlers) Protect(next http.Handler) http.Handler {
 // asked for the counter of the token. It fits Config.Gate of package queuehttp.
 func (h *Handlers) Position(r *http.Request, event string) (int64, error) {
 	position, err := h.gate.Position(r.Context(), event, h.token(r, event), h.members(r)...)
-	if errors.Is(err, ErrToken) {
+	if token.Reason(err) != "" || errors.Is(err, ErrLost) {
 		return 0, nil
 	}
 	return position, err
@@ -73,7 +75,7 @@ func (h *Handlers) NewPosition(r *http.Request, event string) (int64, error) {
 
 // token is the header's token, else the cookie's, else "".
 func (h *Handlers) token(r *http.Request, event string) string {
-	if values := r.Header.Values(TokenHeader); len(values) > 0 {
+	if values := r.Header.Values(tokenHeader); len(values) > 0 {
 		return values[0]
 	}
 	c, err := r.Cookie(h.cfg.cookie(event))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/millrace-go/millrace/internal/complaint"
@@ -13,22 +14,19 @@ import (
 
 // Handlers are the HTTP handlers of a gate:
 //
-//	mux.HandleFunc("POST /vwr/assign/{eventId}", h.Assign)
-//	mux.HandleFunc("GET /vwr/check/{eventId}/{requestId}", h.Check)
+//	h.Mount(mux.Handle, "/vwr")
 //	mux.HandleFunc("GET /enter/{eventId}", h.Guard)
 //	mux.Handle("GET /events/{eventId}", h.Protect(page))
-//	mux.Handle("POST /api/admin/vwr/activate/{eventId}", admin(h.Activate))
-//	mux.Handle("POST /api/admin/vwr/deactivate/{eventId}", admin(h.Deactivate))
-//	mux.Handle("POST /api/admin/vwr/advance/{eventId}", admin(h.Advance))
-//	mux.Handle("GET /api/admin/vwr/status/{eventId}", admin(h.Status))
+//	h.MountAdmin(admins.Handle, "/api/admin/vwr") // a mux for operators alone
 //
-// The application decides which users may use the last four. Assign and Check are
-// for all clients, without a sign-in. A position is sealed to the signed-in member
+// Those of Mount are for all clients, without a sign-in. A position is sealed to the signed-in member
 // (HTTPConfig.Member), else to the browser, which names itself by the cookie
 // urr-vwr-browser of 22 to 64 random characters of base64url. A client that shows neither
 // gets a position of all that have its request id or token. A bot that takes many positions delays later
 // visitors by that much, so bound the requests of an address, with package
-// ratelimit or at the edge. Every answer has Cache-Control: no-store.
+// ratelimit or at the edge. A client without cookies brings
+// its token in the header X-Vwr-Token, which has precedence over the cookie. Every answer has
+// Cache-Control: no-store.
 type Handlers struct {
 	gate       *Gate
 	cfg        HTTPConfig
@@ -50,12 +48,50 @@ func NewHandlers(gate *Gate, cfg HTTPConfig) (*Handlers, error) {
 // maxBody is the longest body of a request, in bytes.
 const maxBody = 1 << 10
 
-// Assign gives a position out; a body is ignored.
+// Mount puts the handlers that visitors poll on a mux, below a path such as "/vwr"; handle is
+// the mux's, such as Handle of [http.ServeMux].
 //
-//	200 {requestId, position, nextPoll}
-//	409 gate-off, with redirectTo: the way is open
-//	503 unavailable, with Retry-After
-func (h *Handlers) Assign(w http.ResponseWriter, r *http.Request) {
+//	POST /assign/{eventId}             gives a position out; a body is ignored
+//	  200 {requestId, position, nextPoll}
+//	  409 gate-off, with redirectTo: the way is open
+//	GET /check/{eventId}/{requestId}   says whether the visitor is admitted; then the answer
+//	                                   has the token, and sets its cookie
+//	  200 {admitted, position, servingCounter, nextPoll, token, estimatedWait}
+//	  404 request-not-found: there is no such request id, or it is another visitor's
+//	  410 position-lost: ask for a new one
+//
+// Both answer 503 unavailable, with Retry-After, during an outage of the store. Times are in
+// seconds; token is null and estimatedWait above 0 until admitted.
+func (h *Handlers) Mount(handle func(pattern string, handler http.Handler), below string) {
+	below = strings.TrimSuffix(below, "/")
+	handle("POST "+below+"/assign/{eventId}", http.HandlerFunc(h.assign))
+	handle("GET "+below+"/check/{eventId}/{requestId}", http.HandlerFunc(h.check))
+}
+
+// MountAdmin puts the operator's handlers on a mux, below a path such as "/api/admin/vwr".
+// They check no rights: mount them where only operators are let in.
+//
+//	POST /activate/{eventId}     switches the gate on
+//	POST /deactivate/{eventId}   … and off
+//	POST /advance/{eventId}      raises the serving counter at once: by {by} of the body, or by
+//	                             Config.Step without one
+//	GET  /status/{eventId}
+//
+// All of them answer with the state of the gate:
+//
+//	200 {eventId, active, nextPosition, servingCounter, waiting, advanced}
+//
+// nextPosition is the last position given out; waiting is the number of positions not served,
+// and advanced the number by which the serving counter was raised.
+func (h *Handlers) MountAdmin(handle func(pattern string, handler http.Handler), below string) {
+	below = strings.TrimSuffix(below, "/")
+	handle("POST "+below+"/activate/{eventId}", http.HandlerFunc(h.activate))
+	handle("POST "+below+"/deactivate/{eventId}", http.HandlerFunc(h.deactivate))
+	handle("POST "+below+"/advance/{eventId}", http.HandlerFunc(h.advance))
+	handle("GET "+below+"/status/{eventId}", http.HandlerFunc(h.status))
+}
+
+func (h *Handlers) assign(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxBody)); err != nil {
 		h.fail(w, r, err)
 		return
@@ -72,16 +108,7 @@ func (h *Handlers) Assign(w http.ResponseWriter, r *http.Request) {
 	}{place.RequestID, place.Position, place.NextPoll.Seconds()})
 }
 
-// Check says whether the visitor with the path's {requestId} is admitted. If so,
-// the answer has the token and sets its cookie.
-//
-//	200 {admitted, position, servingCounter, nextPoll, token, estimatedWait}
-//	404 request-not-found: there is no such request id, or it is another visitor's
-//	410 position-lost: ask for a new one
-//	503 unavailable, with Retry-After
-//
-// Times are in seconds; token is null and estimatedWait above 0 until admitted.
-func (h *Handlers) Check(w http.ResponseWriter, r *http.Request) {
+func (h *Handlers) check(w http.ResponseWriter, r *http.Request) {
 	event := h.cfg.Event(r)
 	turn, err := h.gate.Check(r.Context(), event, r.PathValue("requestId"), h.members(r)...)
 	if err != nil {
@@ -106,33 +133,22 @@ func (h *Handlers) Check(w http.ResponseWriter, r *http.Request) {
 	h.write(w, r, answer)
 }
 
-// Activate switches the gate on: 200, as [Handlers.Status].
-func (h *Handlers) Activate(w http.ResponseWriter, r *http.Request) {
+func (h *Handlers) activate(w http.ResponseWriter, r *http.Request) {
 	state, err := h.gate.Activate(r.Context(), h.cfg.Event(r))
 	h.standing(w, r, driver.Round{State: state}, err)
 }
 
-// Deactivate switches the gate off: 200, as [Handlers.Status].
-func (h *Handlers) Deactivate(w http.ResponseWriter, r *http.Request) {
+func (h *Handlers) deactivate(w http.ResponseWriter, r *http.Request) {
 	state, err := h.gate.Deactivate(r.Context(), h.cfg.Event(r))
 	h.standing(w, r, driver.Round{State: state}, err)
 }
 
-// Status returns the state of the gate:
-//
-//	200 {eventId, active, nextPosition, servingCounter, waiting, advanced}
-//
-// nextPosition is the last position given out; waiting is the number of positions
-// not served.
-func (h *Handlers) Status(w http.ResponseWriter, r *http.Request) {
+func (h *Handlers) status(w http.ResponseWriter, r *http.Request) {
 	state, err := h.gate.Status(r.Context(), h.cfg.Event(r))
 	h.standing(w, r, driver.Round{State: state}, err)
 }
 
-// Advance raises the serving counter at once: by {by} of the body, or by
-// Config.Step without one. 200, as [Handlers.Status], where advanced is the number
-// by which it was raised.
-func (h *Handlers) Advance(w http.ResponseWriter, r *http.Request) {
+func (h *Handlers) advance(w http.ResponseWriter, r *http.Request) {
 	var ask struct {
 		By int64 `json:"by"`
 	}

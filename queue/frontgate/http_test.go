@@ -32,16 +32,12 @@ func newSite(t *testing.T, cfg frontgate.HTTPConfig) *site {
 	if s.h, err = frontgate.NewHandlers(s.gate, cfg); err != nil {
 		t.Fatal(err)
 	}
-	s.mux.HandleFunc("POST /vwr/assign/{eventId}", s.h.Assign)
-	s.mux.HandleFunc("GET /vwr/check/{eventId}/{requestId}", s.h.Check)
+	s.h.Mount(s.mux.Handle, "/vwr")
 	s.mux.HandleFunc("GET /enter/{eventId}", s.h.Guard)
 	s.mux.Handle("GET /events/{eventId}", s.h.Protect(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, "the seats of "+r.PathValue("eventId"))
 	})))
-	s.mux.HandleFunc("POST /api/admin/vwr/activate/{eventId}", s.h.Activate)
-	s.mux.HandleFunc("POST /api/admin/vwr/deactivate/{eventId}", s.h.Deactivate)
-	s.mux.HandleFunc("POST /api/admin/vwr/advance/{eventId}", s.h.Advance)
-	s.mux.HandleFunc("GET /api/admin/vwr/status/{eventId}", s.h.Status)
+	s.h.MountAdmin(s.mux.Handle, "/api/admin/vwr")
 	return s
 }
 

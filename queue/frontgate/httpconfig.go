@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// TokenHeader carries the token of the gate for clients without cookies. It has
+// tokenHeader carries the token of the gate for clients without cookies. It has
 // precedence: with the header in a request, its cookie is not read.
-const TokenHeader = "x-vwr-token"
+const tokenHeader = "x-vwr-token"
 
 // HTTPConfig is the configuration of [Handlers]. The zero value works.
 type HTTPConfig struct {

@@ -27,7 +27,7 @@ func problemOf(err error) problem {
 	switch {
 	case errors.Is(err, ErrOff):
 		return problem{"gate-off", "The gate is off", http.StatusConflict, "no position is needed; the way is open", ""}
-	case errors.Is(err, ErrRequest):
+	case errors.Is(err, errRequest):
 		return problem{"request-not-found", "No such request id", http.StatusNotFound, "the request id was never given out for this event; ask for a position", ""}
 	case errors.Is(err, ErrLost):
 		return problem{"position-lost", "The position is lost", http.StatusGone, "the request id is too old, or its counter was lost; ask for a new position", ""}

@@ -17,8 +17,6 @@ import (
 	"github.com/millrace-go/millrace/queue/memqueue"
 )
 
-var _ frontgate.Line = (*queue.Room)(nil)
-
 // A real room behind the gate keeps the order of arrival: the visitors in line, the
 // positions in their order although they come in another, and later visitors.
 func TestRoom(t *testing.T) {

@@ -243,7 +243,7 @@ func TestLostCounters(t *testing.T) {
 				t.Errorf("position %d: %+v, %v", p.Position, turn, err)
 			}
 		}
-		if position, err := g.Position(t.Context(), event, admitted.Token, ""); !errors.Is(err, frontgate.ErrToken) {
+		if position, err := g.Position(t.Context(), event, admitted.Token, ""); !badToken(err) {
 			t.Errorf("the token of a lost position: %d, %v", position, err)
 		}
 		if way, _, err := g.Decide(t.Context(), event, admitted.Token, ""); way != frontgate.Closed || err != nil {

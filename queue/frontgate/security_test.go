@@ -11,6 +11,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/millrace-go/millrace/internal/seal"
+	"github.com/millrace-go/millrace/internal/tokens"
 	"github.com/millrace-go/millrace/queue/frontgate"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/token"
@@ -123,9 +124,9 @@ func TestForgedTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gates := func(secret string, cfg token.Config, c token.GateClaims) string {
+	gates := func(secret string, cfg tokens.Config, c tokens.GateClaims) string {
 		t.Helper()
-		all, err := token.NewGates(ring(t, secret), cfg)
+		all, err := tokens.NewGates(ring(t, secret), cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,19 +153,19 @@ func TestForgedTokens(t *testing.T) {
 		"none":                       "",
 		"an entry token":             entry,
 		"a request id":               place.RequestID,
-		"of another key":             gates(other, token.Config{}, token.GateClaims{Event: event, Position: 1, ID: id}),
-		"of another issuer":          gates(secret, token.Config{Issuer: "x"}, token.GateClaims{Event: event, Position: 1, ID: id}),
-		"of another event":           gates(secret, token.Config{}, token.GateClaims{Event: "show-2", Position: 1, ID: id}),
-		"expired":                    gates(secret, token.Config{}, token.GateClaims{Event: event, Position: 1, ID: id, IssuedAt: time.Now().Add(-time.Hour)}),
-		"of no epoch":                gates(secret, token.Config{}, token.GateClaims{Event: event, Position: 1}),
-		"of another epoch":           gates(secret, token.Config{}, token.GateClaims{Event: event, Position: 1, ID: "1.x"}),
-		"of the epoch 0":             gates(secret, token.Config{}, token.GateClaims{Event: event, Position: 1, ID: "0.x"}),
+		"of another key":             gates(other, tokens.Config{}, tokens.GateClaims{Event: event, Position: 1, ID: id}),
+		"of another issuer":          gates(secret, tokens.Config{Issuer: "x"}, tokens.GateClaims{Event: event, Position: 1, ID: id}),
+		"of another event":           gates(secret, tokens.Config{}, tokens.GateClaims{Event: "show-2", Position: 1, ID: id}),
+		"expired":                    gates(secret, tokens.Config{}, tokens.GateClaims{Event: event, Position: 1, ID: id, IssuedAt: time.Now().Add(-time.Hour)}),
+		"of no epoch":                gates(secret, tokens.Config{}, tokens.GateClaims{Event: event, Position: 1}),
+		"of another epoch":           gates(secret, tokens.Config{}, tokens.GateClaims{Event: event, Position: 1, ID: "1.x"}),
+		"of the epoch 0":             gates(secret, tokens.Config{}, tokens.GateClaims{Event: event, Position: 1, ID: "0.x"}),
 		"unsigned":                   unsigned,
 		"by another algorithm":       confused,
 		"with the signature cut off": parts[0] + "." + parts[1] + ".",
 		"with other claims":          parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"tier":1,"pos":1,"sub":"show-1"}`)) + "." + parts[2],
 	} {
-		if position, err := g.Position(t.Context(), event, text, ""); !errors.Is(err, frontgate.ErrToken) || position != 0 {
+		if position, err := g.Position(t.Context(), event, text, ""); !badToken(err) || position != 0 {
 			t.Errorf("a token %s has the position %d, %v", what, position, err)
 		}
 		if way, position, err := g.Decide(t.Context(), event, text, ""); way != frontgate.Closed || position != 0 || err != nil {
@@ -172,7 +173,7 @@ func TestForgedTokens(t *testing.T) {
 		}
 	}
 	// The reverse: the gate's token is no entry token.
-	if c, err := entries.Verify(good); err == nil {
+	if c, err := entries.Verify(good, event); err == nil {
 		t.Errorf("the gate's token is taken for an entry token: %+v", c)
 	}
 }

@@ -75,7 +75,7 @@ func assign(t testing.TB, g *frontgate.Gate) frontgate.Place {
 	return p
 }
 
-func check(t testing.TB, g *frontgate.Gate, requestID string) frontgate.Turn {
+func check(t testing.TB, g *frontgate.Gate, requestID string) frontgate.Place {
 	t.Helper()
 	turn, err := g.Check(t.Context(), event, requestID, "")
 	if err != nil {
@@ -234,3 +234,6 @@ func (l *slowLine) Gate(ctx context.Context, event string, g queuedriver.Gate) (
 	}
 	return l.line.Gate(ctx, event, g)
 }
+
+// badToken reports whether an error says that a token is not valid, or not any more.
+func badToken(err error) bool { return token.Reason(err) != "" || errors.Is(err, frontgate.ErrLost) }

@@ -25,7 +25,7 @@ func (g *Gate) answer(w http.ResponseWriter, q question, d decision) {
 		g.counts.waited.Add(1)
 		r := q.WithContext(q.Context())
 		r.Method = q.by // a proxy that asks by GET about a HEAD waits for the content
-		g.page.ServeInPlace(w, r, g.cfg.RetryAfter)
+		g.page.ServeHTTP(w, r)
 	case odd:
 		g.counts.odd.Add(1)
 		g.problem(w, http.StatusBadRequest, "odd-path", "The path can be read in more than one way",

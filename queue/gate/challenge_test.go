@@ -24,9 +24,7 @@ func (free) Take(context.Context, string, time.Duration, int) time.Duration { re
 func TestChallenge(t *testing.T) {
 	var on atomic.Bool
 	s := newSite(t, queue.Config{Threshold: 1}, func(c *gate.Config) {
-		var err error
-		c.Challenge, err = challenge.New(challenge.Config{Keys: c.Keys, Limiter: free{}, On: func(string) bool { return on.Load() }})
-		require.NoError(t, err)
+		c.Challenge = &challenge.Config{Keys: c.Keys, Limiter: free{}, On: func(string) bool { return on.Load() }}
 	})
 	inside, late := s.browser(), s.browser()
 	inside.enter()

@@ -50,7 +50,7 @@ type Config struct {
 	// Challenge asks a visitor for something before the visitor joins, while it is on:
 	// by the operator's route, else by its Config.On;
 	// nil asks for nothing. The path of its page has to be one of Pass.
-	Challenge *challenge.Challenge
+	Challenge *challenge.Config
 	// JoinRates bound how many visitors of an address join; nil for no bound. With
 	// Proxied, and in a judge, each connection counts as one of a trusted proxy.
 	JoinRates *queuehttp.JoinRates

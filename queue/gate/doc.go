@@ -12,7 +12,7 @@
 //	…
 //	err = http.ListenAndServe("127.0.0.1:8080", h)
 //
-// The room is one of package queue, and needs a running queue.Admitter. The command
+// The room is one of package queue, and needs a running [queue.Room.Run]. The command
 // millrace gate is this package as a program; docs/gate.md is its manual.
 //
 // # Requests
@@ -62,7 +62,7 @@
 // Each request to the origin carries X-Millrace-Event, X-Millrace-User (absent or empty
 // when the request needs no place), X-Millrace-Time and X-Millrace-Signature. What a
 // visitor sends under these names is removed. A Go program checks them with
-// [Verifier], others by this recipe, and refuse a time further than 30 s from now:
+// [NewVerifier], others by this recipe, and refuse a time further than 30 s from now:
 //
 //	signature  <key id>.<base64url of HMAC-SHA256(key, text)>
 //	text       method, host, path with query, event, user, seconds since 1970, joined by line feeds

@@ -45,17 +45,17 @@ func Example() {
 }
 
 // A program behind the gate refuses requests that went past it.
-func ExampleVerifier() {
+func ExampleNewVerifier() {
 	keys, err := token.NewRing(strings.Repeat("a secret ", 4))
 	if err != nil {
 		panic(err)
 	}
-	verifier, err := gate.NewVerifier(keys)
+	verify, err := gate.NewVerifier(keys)
 	if err != nil {
 		panic(err)
 	}
 	shop := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := verifier.Verify(r); err != nil {
+		if _, _, err := verify(r); err != nil {
 			http.Error(w, "come through the waiting room", http.StatusForbidden)
 			return
 		}

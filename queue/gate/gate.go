@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-go/millrace/internal/complaint"
 	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/challenge"
 	"github.com/millrace-go/millrace/queue/queuehttp"
 	"github.com/millrace-go/millrace/queue/queuepage"
 	"github.com/millrace-go/millrace/queue/token"
@@ -29,7 +30,7 @@ type Gate struct {
 	tickets    *seal.Tickets
 	entries    *token.Entries
 	origins    *seal.Origins
-	page       *queuepage.Page
+	page       http.Handler
 	rooms      *queuehttp.Handlers
 	own        *http.ServeMux
 	proxy      *httputil.ReverseProxy
@@ -73,11 +74,11 @@ func New(room *queue.Room, cfg Config) (*Gate, error) {
 	solver := ""
 	if cfg.Challenge != nil {
 		solver = cfg.Below + "/solver.js"
-		g.own.Handle("GET "+solver, cfg.Challenge.Solver())
+		g.own.Handle("GET "+solver, challenge.Solver())
 	}
 	if g.page, err = queuepage.New(queuepage.Config{
 		Event: cfg.Event, Check: cfg.Below + "/check/{eventId}", Heartbeat: cfg.Below + "/heartbeat/{eventId}", Leave: cfg.Below + "/leave/{eventId}",
-		Solver: solver, Brand: cfg.Brand, Language: cfg.Language,
+		Solver: solver, Brand: cfg.Brand, Language: cfg.Language, RetryAfter: cfg.RetryAfter,
 	}); err != nil {
 		return nil, fmt.Errorf("gate: %w", err)
 	}
@@ -91,7 +92,7 @@ func New(room *queue.Room, cfg Config) (*Gate, error) {
 	}); err != nil {
 		return nil, fmt.Errorf("gate: %w", err)
 	}
-	g.rooms.Mount(g.own, cfg.Below, nil)
+	g.rooms.Mount(g.own.Handle, cfg.Below, nil)
 	if cfg.Origin != nil {
 		g.proxy = g.newProxy()
 	}
@@ -150,7 +151,7 @@ func (g *Gate) Handler() (http.Handler, error) {
 // room's settings keep them, where it has any.
 func (g *Gate) Operator() http.Handler {
 	mux := http.NewServeMux()
-	g.rooms.MountAdmin(mux, func(name string) string {
+	g.rooms.MountAdmin(mux.Handle, func(name string) string {
 		if name == "status" {
 			return "/room"
 		}

@@ -18,9 +18,7 @@ import (
 func TestJourney(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, queue.Config{Threshold: 1, Active: 5 * minute}, nil)
-		admitter, err := queue.NewAdmitter(s.room, queue.AdmitterConfig{})
-		require.NoError(t, err)
-		go admitter.Run(t.Context()) //nolint:errcheck // it returns nil
+		go s.room.Run(t.Context()) //nolint:errcheck // it returns nil
 
 		first, second := s.browser().enter(), s.browser()
 		require.Equal(t, "the origin at /seats?row=7", first.open("/seats?row=7").text)

@@ -75,7 +75,7 @@ func (g *Gate) judge(w http.ResponseWriter, r *http.Request, kind Kind) {
 			g.counts.inside.Add(1)
 		}
 		g.signHeaders(w.Header(), q.Method, q.Host, q.target, d.user)
-		w.Header().Set(UserHeader, d.user) // also an empty one: Caddy would keep the visitor's own, or a placeholder
+		w.Header().Set(userHeader, d.user) // also an empty one: Caddy would keep the visitor's own, or a placeholder
 		w.WriteHeader(http.StatusOK)
 	case kind == Nginx:
 		w.WriteHeader(http.StatusUnauthorized)

@@ -63,7 +63,7 @@ func TestJudgeForNginx(t *testing.T) {
 	require.Equal(t, "/seats", entry.Header.Get("Location"))
 	inside := b.asked(judge, "/judge", "POST", "/pay", nil)
 	require.Equal(t, 200, inside.StatusCode)
-	require.Len(t, inside.Header.Get(gate.UserHeader), 22)
+	require.Len(t, inside.Header.Get("X-Millrace-User"), 22)
 	// A place that became free between the two questions.
 	require.Equal(t, 303, b.asked(judge, "/answer", "GET", "/seats", navigation).StatusCode)
 	require.Equal(t, 429, b.asked(judge, "/answer", "POST", "/seats", nil).StatusCode)
@@ -92,12 +92,12 @@ func TestJudgeForOthers(t *testing.T) {
 	inside := b.asked(judge, "/judge", "GET", "/seats?row=7", navigation)
 	require.Equal(t, 200, inside.StatusCode)
 
-	verifier, err := gate.NewVerifier(keys(t))
+	verify, err := gate.NewVerifier(keys(t))
 	require.NoError(t, err)
 	r := httptest.NewRequest("GET", "http://shop.example/seats?row=7", nil)
 	r.RequestURI = "/seats?row=7"
 	r.Header = inside.Header
-	_, err = verifier.Verify(r)
+	_, _, err = verify(r)
 	require.NoError(t, err)
 
 	require.Equal(t, 500, s.browser().asked(judge, "/judge", "GET", "", navigation).StatusCode)
@@ -134,11 +134,11 @@ func TestJudgeForEnvoy(t *testing.T) {
 	require.Equal(t, "/seats?row=7", entry.Header.Get("Location"))
 	inside := asks(b, "POST", "/pay?seat=7", nil)
 	require.Equal(t, 200, inside.StatusCode)
-	verifier, err := gate.NewVerifier(keys(t))
+	verify, err := gate.NewVerifier(keys(t))
 	require.NoError(t, err)
 	r := httptest.NewRequest("POST", "http://shop.example/pay?seat=7", nil)
 	r.Header = inside.Header
-	_, err = verifier.Verify(r)
+	_, _, err = verify(r)
 	require.NoError(t, err)
 	// The other proxies' headers say nothing here.
 	require.Equal(t, 429, asks(s.browser(), "GET", "/pay", http.Header{"X-Forwarded-Uri": {"/static/a"}, "X-Forwarded-Method": {"OPTIONS"}}).StatusCode)

@@ -74,7 +74,7 @@ func TestMember(t *testing.T) {
 	require.Equal(t, "active", mine.check("").Status)
 	require.Equal(t, http.StatusSeeOther, mine.open("/").StatusCode)
 	require.Equal(t, http.StatusOK, mine.open("/").StatusCode)
-	require.Equal(t, "member:kim", s.last.Load().Header.Get(gate.UserHeader))
+	require.Equal(t, "member:kim", s.last.Load().Header.Get("X-Millrace-User"))
 	state, err = s.room.State(t.Context(), "sale")
 	require.NoError(t, err)
 	require.Equal(t, 3, state.Active)

@@ -41,11 +41,9 @@ func TestAReloadAfterSilence(t *testing.T) {
 			b.open("/")
 			require.Equal(t, i+1, ask(b).Position)
 		}
-		admitter, err := queue.NewAdmitter(s.room, queue.AdmitterConfig{})
-		require.NoError(t, err)
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
-		go func() { ended <- admitter.Run(ctx) }()
+		go func() { ended <- s.room.Run(ctx) }()
 		for range 30 {
 			time.Sleep(minute)
 			ask(other)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/millrace-go/millrace/internal/draws"
 	"github.com/millrace-go/millrace/queue/draw"
 	"github.com/millrace-go/millrace/queue/driver"
 )
@@ -173,8 +174,8 @@ func checkStep(s driver.DrawStep) error {
 		return bad("a step from %d on, of %d: it must be from 0, and of at most %d", s.From, s.Most, driver.MaxLeaves)
 	case len(s.Leaves) > driver.MaxLeaves || len(s.Moves) > driver.MaxMoves:
 		return bad("a step with %d leaves and %d moves: it takes at most %d and %d", len(s.Leaves), len(s.Moves), driver.MaxLeaves, driver.MaxMoves)
-	case s.Kind == driver.DrawRoot && len(s.Root) != draw.Size, s.Kind == driver.DrawSeed && len(s.Seed) != draw.Size:
-		return bad("a root of %d bytes and a seed of %d: they have %d", len(s.Root), len(s.Seed), draw.Size)
+	case s.Kind == driver.DrawRoot && len(s.Root) != draws.Size, s.Kind == driver.DrawSeed && len(s.Seed) != draws.Size:
+		return bad("a root of %d bytes and a seed of %d: they have %d", len(s.Root), len(s.Seed), draws.Size)
 	}
 	return nil
 }

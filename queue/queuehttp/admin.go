@@ -34,8 +34,8 @@ const (
 //	                         valid until they expire, except for writes that ask the room
 //	status           GET
 //	figures, plot    GET     by minute, as CSV and as a page
-func (h *Handlers) MountAdmin(mux Mux, path func(name string) string) {
-	put := func(method, name string, handler http.HandlerFunc) { mux.Handle(method+" "+path(name), handler) }
+func (h *Handlers) MountAdmin(handle func(pattern string, handler http.Handler), path func(name string) string) {
+	put := func(method, name string, handler http.HandlerFunc) { handle(method+" "+path(name), handler) }
 	put("PUT", "threshold", h.setThreshold)
 	put("PUT", "shares", h.setShares)
 	put("PUT", "opening", h.setOpening)

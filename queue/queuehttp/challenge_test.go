@@ -23,7 +23,7 @@ func challenged(t *testing.T, on *atomic.Bool, rates *queuehttp.JoinRates) *site
 	t.Helper()
 	keys, err := token.NewRing(secret)
 	check(t, err)
-	c, err := challenge.New(challenge.Config{
+	c := &challenge.Config{
 		Keys: keys, Limiter: buckets{}, On: func(string) bool { return on.Load() }, Page: "/captcha",
 		Captcha: func(_ context.Context, _, _, answer string) error {
 			switch answer {
@@ -34,8 +34,7 @@ func challenged(t *testing.T, on *atomic.Bool, rates *queuehttp.JoinRates) *site
 			}
 			return errors.New("no car")
 		},
-	})
-	check(t, err)
+	}
 	return newSite(t, 1, func(cfg *queuehttp.Config) { cfg.Challenge, cfg.JoinRates = c, rates })
 }
 
@@ -160,9 +159,7 @@ func TestChallengeAndRate(t *testing.T) {
 func TestChallengeAsks(t *testing.T) {
 	keys, err := token.NewRing(secret)
 	check(t, err)
-	c, err := challenge.New(challenge.Config{Keys: keys, Limiter: buckets{}})
-	check(t, err)
-	s := newSite(t, 1, func(cfg *queuehttp.Config) { cfg.Challenge = c })
+	s := newSite(t, 1, func(cfg *queuehttp.Config) { cfg.Challenge = &challenge.Config{Keys: keys, Limiter: buckets{}} })
 	v := s.browser("v")
 	a := v.check("e")
 	v.refused(a, 403, "challenge-needed", "")
@@ -175,4 +172,38 @@ func TestChallengeAsks(t *testing.T) {
 	}
 	v.header.Set(queuehttp.ChallengeHeader, "wait."+q.Puzzle)
 	v.refused(v.check("e"), 429, "accessible-way-full", "")
+}
+
+// The fields of a configuration reach what asks and checks.
+func TestChallengeAsConfigured(t *testing.T) {
+	keys, err := token.NewRing(secret)
+	check(t, err)
+	cfg := &challenge.Config{Keys: keys, Limiter: buckets{}, Bits: 5, Accessible: challenge.Accessible{
+		Wait: 7 * time.Second, PerMinute: 1,
+		Code: func(_ context.Context, event, user, code string) error {
+			if event+user+code != "ev1234" && event+user+code != "ew1234" {
+				return errors.New("another code")
+			}
+			return nil
+		},
+	}}
+	s := newSite(t, 2, func(c *queuehttp.Config) { c.Challenge = cfg })
+	v, w := s.browser("v"), s.browser("w")
+	var q struct{ Bits, Wait int }
+	a := v.check("e")
+	if err := json.Unmarshal(a.fields["challenge"], &q); err != nil || q.Bits != 5 || q.Wait != 7 {
+		t.Errorf("%v: %s", err, a.text)
+	}
+	v.header.Set(queuehttp.ChallengeHeader, "code.1234")
+	if a := v.check("e"); a.status != 200 {
+		t.Errorf("with a code: %d %s", a.status, a.text)
+	}
+	w.header.Set(queuehttp.ChallengeHeader, "code.1234")
+	w.refused(w.check("e"), 429, "accessible-way-full", "")
+
+	cfg.Bits = 25
+	_, err = queuehttp.New(s.room, s.entries, queuehttp.Config{User: func(*http.Request) (string, error) { return "u", nil }, Challenge: cfg})
+	if err == nil || !strings.Contains(err.Error(), "Config.Challenge") || !strings.Contains(err.Error(), "Bits is 25") {
+		t.Error(err)
+	}
 }

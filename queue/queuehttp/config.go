@@ -21,12 +21,13 @@ const (
 	EntryHeader = "X-Queue-Entry-Token"
 	// TicketHeader carries the ticket, with the same precedence over the cookie.
 	TicketHeader = "X-Queue-Ticket"
-	// PassHeader carries a trusted edge's pass: see [token.Passes].
+	// PassHeader carries a trusted edge's pass: see [token.Pass].
 	PassHeader = "X-Queue-Pass"
-	// ChallengeHeader carries the answer to a challenge, with the same precedence over
-	// the cookie ChallengeCookie and the event.
-	ChallengeHeader = "X-Queue-Challenge"
-	ChallengeCookie = "urr-queue-challenge-"
+
+	// challengeHeader carries the answer to a challenge, with the same precedence over
+	// the cookie of challengeCookie and the event.
+	challengeHeader = "X-Queue-Challenge"
+	challengeCookie = "urr-queue-challenge-"
 )
 
 // The errors by which [Config.Known] refuses an event.
@@ -83,7 +84,7 @@ type Config struct {
 	// Challenge asks a visitor for something before the visitor joins, while it is on: as an
 	// operator has set it for the event (queue.Room.SetChallenge), else as its Config.On says;
 	// nil asks for nothing.
-	Challenge *challenge.Challenge
+	Challenge *challenge.Config
 	// JoinRates bound how many visitors of an address join; nil for no bound.
 	JoinRates *JoinRates
 
@@ -104,9 +105,10 @@ type Config struct {
 	// TicketLasts is how long a browser keeps a ticket; 24 h by default.
 	TicketLasts time.Duration
 
-	// Passes lets a trusted edge take requests past [Handlers.Guard]; nil trusts no
-	// edge, and the header has no effect.
-	Passes *token.Passes
+	// PassKeys are those of a trusted edge, which takes requests past [Handlers.Guard] by
+	// a signed [token.Pass] in their header; nil trusts no edge, and the header has no
+	// effect.
+	PassKeys *token.Ring
 
 	// Redirect is the redirectTo in refusals of the guard; "/queue" by default.
 	Redirect string

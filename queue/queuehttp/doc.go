@@ -68,7 +68,7 @@
 // The entry token opens the guard. It names the admission it was made for, so that
 // a guard of writes refuses it when its user has left, also after coming back.
 //
-// A trusted edge signs the requests that it lets through: see [token.Passes] for
+// A trusted edge signs the requests that it lets through: see [token.Pass] for
 // the recipe, with a secret that only the edge and this program have. A pass
 // replaces the entry token for guarded reads, not for guarded writes.
 //
@@ -84,7 +84,7 @@
 //	a token is good for no write after leaving                 TestReplayAfterLeave
 //	a token ends with its place                                TestTokenEndsWithThePlace
 //	the mere presence of an edge's header changes nothing      TestEdgePass, TestEdgePassBehindAStrippedPrefix
-//	a target of ?next= stays on the site                       TestSafeNext, TestNext, FuzzSafeNext
+//	a target of ?next= stays on the site                       TestSafeNext, FuzzSafeNext
 //	an address joins within its rate; a /64 is one address;
 //	polls in line and inside are never refused                 TestJoinRate, TestJoinRateByNetwork, TestUsualJoinRate,
 //	                                                           TestJoinRateWithAForeignTicket

@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// ErrNoEvent says that the event of a request is not known, so that a guard cannot
+// errNoEvent says that the event of a request is not known, so that a guard cannot
 // check any token. [Handlers.Guard] and the handlers answer such a request with the
 // problem event-id-missing, and log how to fix the route.
-var ErrNoEvent = errors.New("queuehttp: the request does not say which event it is about")
+var errNoEvent = errors.New("queuehttp: the request does not say which event it is about")
 
 // finder returns the event of a request.
 type finder struct {
@@ -59,7 +59,7 @@ func (h *Handlers) event(w http.ResponseWriter, r *http.Request, f *finder) (str
 func (h *Handlers) noEvent(ours bool) *Problem {
 	if ours {
 		return h.problem(http.StatusInternalServerError, "event-id-missing", "This route names no event",
-			"the server's route does not say which event it is about; it was written to the log", ErrNoEvent)
+			"the server's route does not say which event it is about; it was written to the log", errNoEvent)
 	}
-	return h.problem(http.StatusBadRequest, "event-id-missing", "Which event?", "the request does not say which event it is about", ErrNoEvent)
+	return h.problem(http.StatusBadRequest, "event-id-missing", "Which event?", "the request does not say which event it is about", errNoEvent)
 }

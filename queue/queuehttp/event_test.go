@@ -34,7 +34,7 @@ func TestRoutesWithoutAnEvent(t *testing.T) {
 	})
 	s.mux.HandleFunc("POST /check/{id}", s.handlers.ServeCheck)
 	s.mux.HandleFunc("POST /leave/{id}", s.handlers.ServeLeave)
-	s.handlers.MountAdmin(s.mux, func(name string) string { return "/admin/" + name + "/{id}" })
+	s.handlers.MountAdmin(s.mux.Handle, func(name string) string { return "/admin/" + name + "/{id}" })
 
 	alice := s.browser("alice")
 	alice.header.Set(queuehttp.EntryHeader, alice.check("show-1").body.EntryToken)

@@ -46,7 +46,7 @@ func serve(mux *http.ServeMux, method, path, user string) *httptest.ResponseReco
 
 func ExampleNew() {
 	mux := http.NewServeMux()
-	exampleHandlers().Mount(mux, "/api/queue", nil)
+	exampleHandlers().Mount(mux.Handle, "/api/queue", nil)
 
 	in := serve(mux, "POST", "/api/queue/check/show-1", "alice")
 	fmt.Println(in.Code, in.Result().Cookies()[0].Name)
@@ -63,7 +63,7 @@ func ExampleNew() {
 func ExampleHandlers_Guard() {
 	h := exampleHandlers()
 	mux := http.NewServeMux()
-	h.Mount(mux, "/api/queue", nil)
+	h.Mount(mux.Handle, "/api/queue", nil)
 	seats := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "the seats") })
 	mux.Handle("GET /api/seats/{eventId}", h.Guard(queuehttp.GuardConfig{})(seats))
 

@@ -3,8 +3,10 @@ package queuehttp
 import "net/http"
 
 var (
-	AppendPlace = appendPlace
-	AppendState = appendState
+	ChallengeHeader = challengeHeader
+	ChallengeCookie = challengeCookie
+	AppendPlace     = appendPlace
+	AppendState     = appendState
 )
 
 // The handlers by themselves, for routers of tests.

@@ -60,6 +60,6 @@ func TestNoFigures(t *testing.T) {
 	h, err := queuehttp.New(room, s.entries, queuehttp.Config{User: func(*http.Request) (string, error) { return "u", nil }})
 	check(t, err)
 	admin := s.browser("admin")
-	h.MountAdmin(s.mux, func(name string) string { return "/" + name + "/{eventId}" })
+	h.MountAdmin(s.mux.Handle, func(name string) string { return "/" + name + "/{eventId}" })
 	admin.refused(admin.do("GET", "/figures/e", ""), 404, "no-figures", "")
 }

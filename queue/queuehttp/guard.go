@@ -1,31 +1,24 @@
 package queuehttp
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
 
+	"github.com/millrace-go/millrace/internal/seal"
+	"github.com/millrace-go/millrace/internal/tokens"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/token"
 )
 
-// NotActive is the reason of a [Refusal] when the token is valid but its user is no
-// longer inside by it.
-const NotActive = "not_active"
-
-// Refusal is the reason why a request may not pass the guard.
-type Refusal struct {
-	// Reason is a word of [token.Reason] or [NotActive]; empty when there is no token.
-	Reason string
-}
-
-func (r *Refusal) Error() string {
-	if r.Reason == "" {
-		return "queuehttp: an entry token is required"
+// reason is the word for a refusal of a request, and empty for other errors: one of
+// [token.Reason], or that the token is valid but its user is no longer inside by it.
+func reason(err error) string {
+	if errors.Is(err, queue.ErrNotActive) {
+		return "not_active"
 	}
-	return "queuehttp: the entry token is refused: " + r.Reason
+	return token.Reason(err)
 }
 
 // GuardConfig is the configuration of [Handlers.Guard]. The zero value guards
@@ -45,6 +38,7 @@ type GuardConfig struct {
 //	{"error":"Queue entry token required","redirectTo":"/queue"}
 //	{"error":"Queue entry token invalid","reason":"expired","redirectTo":"/queue"}
 //
+// A reason is a word of [token.Reason], or not_active for a user who is no longer inside.
 // A request whose event is not known is answered with the problem event-id-missing,
 // and the first of a guard is logged: see Config.Event.
 func (h *Handlers) Guard(cfg GuardConfig) func(http.Handler) http.Handler {
@@ -74,14 +68,14 @@ func (h *Handlers) Guard(cfg GuardConfig) func(http.Handler) http.Handler {
 }
 
 // Admit is the guard for handlers that learn the event from the request's body: nil
-// when the request's entry token, or an edge's pass, admits the user to the event;
-// [ErrNoEvent] when event is empty; else a [*Refusal]. [Handlers.Refuse] answers
-// both.
+// when the request's entry token, or an edge's pass, admits the user to the event; else an
+// error of which [token.Reason] tells why, or that event is empty. [Handlers.Refuse] answers
+// it.
 func (h *Handlers) Admit(r *http.Request, user, event string) error {
 	if event == "" {
-		return ErrNoEvent
+		return errNoEvent
 	}
-	if h.passes(r, user, event) {
+	if h.passed(r, user, event) {
 		return nil
 	}
 	_, err := h.claims(r, user, event)
@@ -89,49 +83,35 @@ func (h *Handlers) Admit(r *http.Request, user, event string) error {
 }
 
 // AdmitWrite is like Admit, needs the token itself, and asks the room whether the
-// user is still inside by the admission that the token was made for. Errors other
-// than [ErrNoEvent] and [*Refusal] say that the room could not be asked.
+// user is still inside by the admission that the token was made for: else the error is
+// [queue.ErrNotActive]. It may also say that the room could not be asked.
 func (h *Handlers) AdmitWrite(r *http.Request, user, event string) error {
 	if event == "" {
-		return ErrNoEvent
+		return errNoEvent
 	}
 	c, err := h.claims(r, user, event)
 	if err != nil {
 		return err
 	}
-	return h.inside(r.Context(), c)
-}
-
-func (h *Handlers) inside(ctx context.Context, c token.EntryClaims) error {
-	err := h.room.Verify(ctx, c.Event, c.User, c.ID)
-	if errors.Is(err, queue.ErrNotActive) {
-		return &Refusal{Reason: NotActive}
-	}
-	return err
+	return h.room.Verify(r.Context(), c.Event, c.User, c.ID)
 }
 
 func (h *Handlers) claims(r *http.Request, user, event string) (token.EntryClaims, error) {
-	c, err := h.entries.Verify(h.carried(r, EntryHeader, h.cfg.EntryCookie, event))
-	if err == nil {
-		err = c.For(event, user)
+	c, err := h.entries.Verify(h.carried(r, EntryHeader, h.cfg.EntryCookie, event), event)
+	if err == nil && c.User != user {
+		err = seal.ErrUser
 	}
-	switch {
-	case err == nil:
-		return c, nil
-	case errors.Is(err, token.ErrMissing):
-		return c, &Refusal{}
-	}
-	return c, &Refusal{Reason: token.Reason(err)}
+	return c, err
 }
 
-// passes says whether a trusted edge has signed this very request. An invalid pass
+// passed says whether a trusted edge has signed this very request. An invalid pass
 // has no effect.
-func (h *Handlers) passes(r *http.Request, user, event string) bool {
-	if h.cfg.Passes == nil || user == "" {
+func (h *Handlers) passed(r *http.Request, user, event string) bool {
+	if h.passes == nil || user == "" {
 		return false
 	}
 	pass := r.Header.Get(PassHeader)
-	return pass != "" && h.cfg.Passes.Check(pass, token.Pass{Method: r.Method, Path: wirePath(r), Event: event, User: user}) == nil
+	return pass != "" && h.passes.Check(pass, tokens.Pass{Method: r.Method, Path: wirePath(r), Event: event, User: user}) == nil
 }
 
 // wirePath is the path as the client sent it: a mux may have stripped a part of
@@ -144,11 +124,11 @@ func wirePath(r *http.Request) string {
 	return r.URL.EscapedPath()
 }
 
-// Refuse answers with an error of Admit or AdmitWrite: 403 for a [*Refusal], 400
-// for [ErrNoEvent], 503 with Retry-After when the room could not be asked.
+// Refuse answers with an error of Admit or AdmitWrite: 403 as [Handlers.Guard] does, 400
+// for an empty event, 503 with Retry-After when the room could not be asked.
 func (h *Handlers) Refuse(w http.ResponseWriter, r *http.Request, err error) {
-	var refusal *Refusal
-	if !errors.As(err, &refusal) {
+	why := reason(err)
+	if why == "" {
 		h.fail(w, r, err)
 		return
 	}
@@ -156,9 +136,9 @@ func (h *Handlers) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 		Error    string `json:"error"`
 		Reason   string `json:"reason,omitempty"`
 		Redirect string `json:"redirectTo"`
-	}{"Queue entry token required", refusal.Reason, h.cfg.Redirect}
-	if refusal.Reason != "" {
-		body.Error = "Queue entry token invalid"
+	}{"Queue entry token invalid", why, h.cfg.Redirect}
+	if errors.Is(err, token.ErrMissing) {
+		body.Error, body.Reason = "Queue entry token required", ""
 	}
 	text, err := json.Marshal(body)
 	if err != nil { // strings always can be

@@ -11,7 +11,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/millrace-go/millrace/internal/challenger"
 	"github.com/millrace-go/millrace/internal/complaint"
+	"github.com/millrace-go/millrace/internal/tokens"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/token"
@@ -24,6 +26,8 @@ type Handlers struct {
 	entries    *token.Entries
 	cfg        Config
 	events     *finder
+	passes     *tokens.Passes         // nil: no edge is trusted
+	challenge  *challenger.Challenger // nil: newcomers are asked for nothing
 	catalog    catalog
 	buffers    sync.Pool // of *[]byte
 	complaints complaint.Log
@@ -45,20 +49,24 @@ func New(room *queue.Room, entries *token.Entries, cfg Config) (*Handlers, error
 	if cfg.JoinRates, err = cfg.JoinRates.complete(); err != nil {
 		return nil, err
 	}
-	return &Handlers{
+	h := &Handlers{
 		room: room, entries: entries, cfg: cfg, events: newFinder(cfg.Event),
 		catalog: catalog{ask: cfg.Known, every: cfg.KnownFor},
 		buffers: sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }},
-	}, nil
+	}
+	if cfg.Challenge != nil {
+		if h.challenge, err = newChallenger(cfg.Challenge); err != nil {
+			return nil, fmt.Errorf("queuehttp: Config.Challenge: %w", err)
+		}
+	}
+	if cfg.PassKeys != nil {
+		h.passes = tokens.NewPasses(cfg.PassKeys)
+	}
+	return h, nil
 }
 
-// Mux has the method of [http.ServeMux] that Mount needs; wrappers have it too.
-type Mux interface {
-	Handle(pattern string, handler http.Handler)
-}
-
-// Mount puts the handlers on a mux below a path, such as "/api/queue". admin wraps
-// the operator's handlers, and has to refuse all other users; when it is nil they
+// Mount puts the handlers on a mux below a path, such as "/api/queue"; handle is the mux's,
+// such as Handle of [http.ServeMux]. admin wraps the operator's handlers, and has to refuse all other users; when it is nil they
 // are not mounted. See [Handlers.MountAdmin].
 //
 //	POST /check/{eventId}              PUT  /admin/threshold/{eventId}
@@ -71,30 +79,21 @@ type Mux interface {
 //	GET  /receipt/{eventId}            GET  /admin/plot/{eventId}
 //	                                   PUT  /admin/shares/{eventId}
 //	                                   PUT  /admin/challenge/{eventId}
-func (h *Handlers) Mount(mux Mux, below string, admin func(http.Handler) http.Handler) {
+func (h *Handlers) Mount(handle func(pattern string, handler http.Handler), below string, admin func(http.Handler) http.Handler) {
 	below = strings.TrimSuffix(below, "/")
-	mux.Handle("POST "+below+"/check/{eventId}", http.HandlerFunc(h.serveCheck))
-	mux.Handle("POST "+below+"/heartbeat/{eventId}", http.HandlerFunc(h.serveHeartbeat))
-	mux.Handle("GET "+below+"/status/{eventId}", http.HandlerFunc(h.serveStatus))
-	mux.Handle("POST "+below+"/leave/{eventId}", http.HandlerFunc(h.serveLeave))
-	mux.Handle("POST "+below+"/done/{eventId}", http.HandlerFunc(h.serveDone))
-	mux.Handle("GET "+below+"/draw/{eventId}", http.HandlerFunc(h.serveDraw))
-	mux.Handle("GET "+below+"/draw/{eventId}/leaves", http.HandlerFunc(h.serveLeaves))
-	mux.Handle("GET "+below+"/receipt/{eventId}", http.HandlerFunc(h.serveReceipt))
+	handle("POST "+below+"/check/{eventId}", http.HandlerFunc(h.serveCheck))
+	handle("POST "+below+"/heartbeat/{eventId}", http.HandlerFunc(h.serveHeartbeat))
+	handle("GET "+below+"/status/{eventId}", http.HandlerFunc(h.serveStatus))
+	handle("POST "+below+"/leave/{eventId}", http.HandlerFunc(h.serveLeave))
+	handle("POST "+below+"/done/{eventId}", http.HandlerFunc(h.serveDone))
+	handle("GET "+below+"/draw/{eventId}", http.HandlerFunc(h.serveDraw))
+	handle("GET "+below+"/draw/{eventId}/leaves", http.HandlerFunc(h.serveLeaves))
+	handle("GET "+below+"/receipt/{eventId}", http.HandlerFunc(h.serveReceipt))
 	if admin == nil {
 		return
 	}
-	h.MountAdmin(wrapping{mux, admin}, func(name string) string { return below + "/admin/" + name + "/{eventId}" })
-}
-
-// wrapping is a mux whose handlers are wrapped.
-type wrapping struct {
-	Mux
-	wrap func(http.Handler) http.Handler
-}
-
-func (m wrapping) Handle(pattern string, handler http.Handler) {
-	m.Mux.Handle(pattern, m.wrap(handler))
+	h.MountAdmin(func(pattern string, handler http.Handler) { handle(pattern, admin(handler)) },
+		func(name string) string { return below + "/admin/" + name + "/{eventId}" })
 }
 
 // serveCheck admits the user if there is a place, else lines the user up, and answers

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/challenger"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/challenge"
 )
@@ -25,7 +26,7 @@ func (r *refusal) Unwrap() error { return ErrRefused }
 // [queue.Visitor], by which a request is counted and challenged before its user joins.
 // It decides once for each request. It is nil where Config asks for neither.
 func (h *Handlers) Join(r *http.Request, event, user string) func(context.Context, queue.State) error {
-	if h.cfg.JoinRates == nil && h.cfg.Challenge == nil {
+	if h.cfg.JoinRates == nil && h.challenge == nil {
 		return nil
 	}
 	var once sync.Once
@@ -40,16 +41,23 @@ func (h *Handlers) Join(r *http.Request, event, user string) func(context.Contex
 	}
 }
 
+// newChallenger makes what asks and checks of a configuration.
+func newChallenger(c *challenge.Config) (*challenger.Challenger, error) {
+	return challenger.New(challenger.Config{
+		Keys: c.Keys, Limiter: c.Limiter, On: c.On, Bits: c.Bits, Captcha: c.Captcha, Page: c.Page, Accessible: challenger.Accessible(c.Accessible),
+	})
+}
+
 // mayJoin is the problem of a visitor who may not join now, or nil. A join counts once,
 // when it brings an answer, and a visitor whose address has to wait keeps the answer.
 func (h *Handlers) mayJoin(r *http.Request, event, user string, s queue.State) *Problem {
 	answer := ""
-	c := h.cfg.Challenge
+	c := h.challenge
 	if !h.challenges(event, s) {
 		c = nil
 	}
 	if c != nil {
-		if answer = h.carried(r, ChallengeHeader, ChallengeCookie, event); answer == "" {
+		if answer = h.carried(r, challengeHeader, challengeCookie, event); answer == "" {
 			return h.challenged(c, event, user, nil)
 		}
 	}
@@ -62,13 +70,13 @@ func (h *Handlers) mayJoin(r *http.Request, event, user string, s queue.State) *
 		return nil
 	}
 	err := c.Check(r.Context(), event, user, answer)
-	var later *challenge.Later
+	var later *challenger.Later
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &later):
 		return h.tooManyOther(later.Wait)
-	case errors.Is(err, challenge.ErrWrong):
+	case errors.Is(err, challenger.ErrWrong):
 		return h.challenged(c, event, user, err)
 	}
 	return h.problemOf(err)
@@ -78,18 +86,18 @@ func (h *Handlers) mayJoin(r *http.Request, event, user string, s queue.State) *
 // program was configured.
 func (h *Handlers) challenges(event string, s queue.State) bool {
 	switch {
-	case h.cfg.Challenge == nil:
+	case h.challenge == nil:
 		return false
 	case s.Challenge != nil:
 		return *s.Challenge
 	}
-	return h.cfg.Challenge.On(event)
+	return h.challenge.On(event)
 }
 
 // challenged asks a question, or sends the visitor to the page that does.
-func (h *Handlers) challenged(c *challenge.Challenge, event, user string, err error) *Problem {
+func (h *Handlers) challenged(c *challenger.Challenger, event, user string, err error) *Problem {
 	p := h.problem(http.StatusForbidden, "challenge-needed", "Something is asked of those who join",
-		"answer the challenge in the header "+ChallengeHeader+", or at redirectTo", err)
+		"answer the challenge in the header "+challengeHeader+", or at redirectTo", err)
 	p.Challenge, p.RedirectTo = c.Question(event, user), c.Page()
 	return p
 }

@@ -27,8 +27,9 @@ type JoinRates struct {
 	// Rate is that of an address in Networks' stead. The zero value is 5 joins a
 	// second, and 200 at once.
 	Rate JoinRate
-	// Networks have rates of their own; the longest prefix of an address decides.
-	Networks []NetworkRate
+	// Networks have rates of their own, which are those of each address of a network; the
+	// longest prefix of an address decides.
+	Networks map[netip.Prefix]JoinRate
 	// Proxies are those before this program.
 	Proxies Proxies
 }
@@ -38,12 +39,6 @@ type JoinRate struct {
 	PerSecond int // in the long run, up to 100,000; 0 for 5, or with Unbounded
 	Burst     int // at once; 0 for 40 times PerSecond
 	Unbounded bool
-}
-
-// NetworkRate is the rate of each address of a network.
-type NetworkRate struct {
-	Network netip.Prefix
-	JoinRate
 }
 
 const (
@@ -88,15 +83,18 @@ func (j *JoinRates) complete() (*JoinRates, error) {
 		return nil, fmt.Errorf("queuehttp: Config.JoinRates.Rate.%w", err)
 	}
 	full := *j
-	full.Rate, full.Networks = j.Rate.withDefaults(), nil
-	for _, n := range j.Networks {
-		if err := n.validate(); err != nil {
-			return nil, fmt.Errorf("queuehttp: Config.JoinRates.Networks: the rate of %s: %w", n.Network, err)
+	full.Rate, full.Networks = j.Rate.withDefaults(), make(map[netip.Prefix]JoinRate, len(j.Networks))
+	for network, rate := range j.Networks {
+		if err := rate.validate(); err != nil {
+			return nil, fmt.Errorf("queuehttp: Config.JoinRates.Networks: the rate of %s: %w", network, err)
 		}
-		if !n.Network.IsValid() {
+		if !network.IsValid() {
 			return nil, errors.New("queuehttp: Config.JoinRates.Networks has a network that is none; make it with netip.ParsePrefix")
 		}
-		full.Networks = append(full.Networks, NetworkRate{n.Network.Masked(), n.withDefaults()})
+		if _, twice := full.Networks[network.Masked()]; twice {
+			return nil, fmt.Errorf("queuehttp: Config.JoinRates.Networks has %s twice; give one rate", network.Masked())
+		}
+		full.Networks[network.Masked()] = rate.withDefaults()
 	}
 	return &full, nil
 }
@@ -107,9 +105,9 @@ func (j *JoinRates) of(a netip.Addr) JoinRate {
 	if a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || !a.IsValid() {
 		rate.Unbounded = true
 	}
-	for _, n := range j.Networks {
-		if n.Network.Bits() > bits && n.Network.Contains(a) {
-			rate, bits = n.JoinRate, n.Network.Bits()
+	for network, own := range j.Networks {
+		if network.Bits() > bits && network.Contains(a) {
+			rate, bits = own, network.Bits()
 		}
 	}
 	return rate

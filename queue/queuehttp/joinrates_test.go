@@ -102,11 +102,11 @@ func TestJoinRateWithAForeignTicket(t *testing.T) {
 
 func TestJoinRateByNetwork(t *testing.T) {
 	_, from := rated(t, 1, func(j *queuehttp.JoinRates) {
-		j.Networks = []queuehttp.NetworkRate{
-			{netip.MustParsePrefix("198.51.100.0/24"), queuehttp.JoinRate{PerSecond: 2, Burst: 5}},
-			{netip.MustParsePrefix("198.51.100.64/26"), queuehttp.JoinRate{PerSecond: 1, Burst: 1}},
-			{netip.MustParsePrefix("192.168.0.0/16"), queuehttp.JoinRate{PerSecond: 1, Burst: 2}},
-			{netip.MustParsePrefix("203.0.113.0/24"), queuehttp.JoinRate{Unbounded: true}},
+		j.Networks = map[netip.Prefix]queuehttp.JoinRate{
+			netip.MustParsePrefix("198.51.100.0/24"):  {PerSecond: 2, Burst: 5},
+			netip.MustParsePrefix("198.51.100.64/26"): {PerSecond: 1, Burst: 1},
+			netip.MustParsePrefix("192.168.0.0/16"):   {PerSecond: 1, Burst: 2},
+			netip.MustParsePrefix("203.0.113.0/24"):   {Unbounded: true},
 		}
 	})
 	for address, want := range map[string]int{
@@ -181,9 +181,12 @@ func TestJoinRateErrors(t *testing.T) {
 		`Proxies.Header is "X-Real-IP"; give`:   func(j *queuehttp.JoinRates) { j.Proxies.Header = "X-Real-IP" },
 		"Proxies.Networks has 0.0.0.0/0":        func(j *queuehttp.JoinRates) { j.Proxies.Networks = networks("0.0.0.0/0") },
 		"the rate of 10.0.0.0/8: PerSecond is -7": func(j *queuehttp.JoinRates) {
-			j.Networks = []queuehttp.NetworkRate{{networks("10.0.0.0/8")[0], queuehttp.JoinRate{PerSecond: -7}}}
+			j.Networks = map[netip.Prefix]queuehttp.JoinRate{networks("10.0.0.0/8")[0]: {PerSecond: -7}}
 		},
-		"a network that is none": func(j *queuehttp.JoinRates) { j.Networks = make([]queuehttp.NetworkRate, 1) },
+		"a network that is none": func(j *queuehttp.JoinRates) { j.Networks = map[netip.Prefix]queuehttp.JoinRate{{}: {}} },
+		"has 10.0.0.0/8 twice": func(j *queuehttp.JoinRates) {
+			j.Networks = map[netip.Prefix]queuehttp.JoinRate{netip.MustParsePrefix("10.0.0.0/8"): {}, netip.MustParsePrefix("10.1.0.0/8"): {}}
+		},
 	} {
 		if err := wrong(change); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -35,7 +35,7 @@ func TestLane(t *testing.T) {
 	})
 	require.NoError(t, err)
 	mux := http.NewServeMux()
-	handlers.Mount(mux, "/", nil)
+	handlers.Mount(mux.Handle, "/", nil)
 	check := func(user string, want int) {
 		t.Helper()
 		r := httptest.NewRequest("POST", "/check/e", nil)

@@ -1,7 +1,6 @@
 package queuehttp
 
 import (
-	"net/http"
 	"net/url"
 	"strings"
 )
@@ -60,12 +59,4 @@ func plain(path string) bool {
 		}
 	}
 	return true
-}
-
-// Next is the request's ?next= when it is a path of this site, else fallback.
-func Next(r *http.Request, fallback string) string {
-	if next, ok := SafeNext(r.URL.Query().Get("next")); ok {
-		return next
-	}
-	return fallback
 }

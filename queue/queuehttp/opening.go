@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/draws"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/draw"
 	"github.com/millrace-go/millrace/queue/driver"
@@ -67,7 +68,7 @@ func (h *Handlers) serveLeaves(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	cacheable(w, "text/plain; charset=utf-8", "public, max-age=86400, immutable")
-	b := make([]byte, 0, driver.MaxLeaves*(2*draw.Size+1))
+	b := make([]byte, 0, driver.MaxLeaves*(2*draws.Size+1))
 	err = h.room.Leaves(r.Context(), p.Event, func(leaves []draw.Leaf) error {
 		b = b[:0]
 		for _, leaf := range leaves {

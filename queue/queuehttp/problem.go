@@ -22,10 +22,10 @@ import (
 //	410 event-ended         ErrEnded
 //	410 sold-out            ErrSoldOut
 //	400 invalid-request     an id or a field is not valid
-//	400 event-id-missing    ErrNoEvent; 500 where the route should have had the id
+//	400 event-id-missing    the request names no event; 500 where the route should have had the id
 //	403 challenge-needed    Challenge, with a question or redirectTo
 //	429 too-many-joins      JoinRates; Retry-After
-//	429 accessible-way-full challenge.Accessible; Retry-After
+//	429 accessible-way-full Challenge.Accessible; Retry-After
 //	404 no-figures          the store of the room keeps none
 //	413 too-large           a body of more than 4 KB
 //	503 unavailable         the store or another dependency is unreachable; Retry-After
@@ -105,7 +105,7 @@ func (h *Handlers) problemOf(err error) *Problem {
 		return h.problem(http.StatusGone, "event-ended", "The event has ended", "nobody can line up for this event any more", err)
 	case errors.Is(err, ErrSoldOut):
 		return h.problem(http.StatusGone, "sold-out", "Sold out", "there is nothing left to line up for", err)
-	case errors.Is(err, ErrNoEvent):
+	case errors.Is(err, errNoEvent):
 		return h.noEvent(false)
 	case errors.Is(err, queue.ErrInvalid):
 		_, why, _ := strings.Cut(err.Error(), queue.ErrInvalid.Error()+": ")

@@ -103,7 +103,7 @@ func siteOf(t testing.TB, store *flaky, threshold int, change func(*queuehttp.Co
 	}
 	s.handlers, err = queuehttp.New(s.room, s.entries, cfg)
 	check(t, err)
-	s.handlers.Mount(s.mux, "/api/queue/", func(next http.Handler) http.Handler {
+	s.handlers.Mount(s.mux.Handle, "/api/queue/", func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("X-User") != "admin" {
 				w.WriteHeader(http.StatusUnauthorized)
@@ -128,11 +128,9 @@ func check(t testing.TB, err error) {
 // admit runs an admitter until the test ends; in a bubble of synctest.
 func (s *site) admit(t *testing.T) {
 	t.Helper()
-	admitter, err := queue.NewAdmitter(s.room, queue.AdmitterConfig{})
-	check(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- admitter.Run(ctx) }()
+	go func() { ended <- s.room.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {

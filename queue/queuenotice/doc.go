@@ -16,7 +16,7 @@
 // event and its id is user:event, so that on an SQS FIFO queue the message group
 // is the event and the deduplication id is user:event.
 //
-// With queue.Config.NotifyTurn: notices.NotifyTurn there is one more when the user's turn
+// With queue.Config.NotifyTurn: notices.Notify there is one more when the user's turn
 // comes, for a push or a mail to a user that waits elsewhere. Its action is "turn", its
 // entryToken is empty, and its id user:event:turn. The readers of the topic must know it.
 //

@@ -22,11 +22,11 @@ func ExampleNew() {
 		panic(err)
 	}
 	// A room with Config{Notify: notices.Notify} does this.
-	notices.Notify(queue.Notice{Event: "show-1", User: "ada"})
+	notices.Notify(queue.Notice{Event: "show-1", User: "ada", Entry: queue.Entry{ID: "1.1"}})
 	cancel()
 	if err := notices.Run(ctx); err != nil { // publishes the buffered notices, and ends
 		panic(err)
 	}
-	fmt.Println(notices.Published(), notices.Dropped())
+	fmt.Println(notices.Counts())
 	// Output: 1 0
 }

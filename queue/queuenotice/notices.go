@@ -19,12 +19,9 @@ import (
 	"github.com/millrace-go/millrace/queue"
 )
 
-// DefaultTopic is that of a zero Config.
-const DefaultTopic = "queue-admitted"
-
 // Config is the configuration of [Notices]. The zero value works.
 type Config struct {
-	// Topic is where notices are published; DefaultTopic by default.
+	// Topic is where notices are published; "queue-admitted" by default.
 	Topic string
 	// Token makes the entry token of a notice. Without it, or when it fails,
 	// entryToken is empty, and the user gets one with the next poll.
@@ -44,7 +41,7 @@ const batch = 100
 type Notices struct {
 	publisher message.Publisher
 	cfg       Config
-	buffer    chan notice
+	buffer    chan queue.Notice
 
 	failing            bool // of Run
 	published, dropped atomic.Int64
@@ -59,7 +56,7 @@ func New(publisher message.Publisher, cfg Config) (*Notices, error) {
 		return nil, fmt.Errorf("queuenotice: Config.Buffer is %d; give at least 1, or 0 for 10,000", cfg.Buffer)
 	}
 	if cfg.Topic == "" {
-		cfg.Topic = DefaultTopic
+		cfg.Topic = "queue-admitted"
 	}
 	if cfg.Buffer == 0 {
 		cfg.Buffer = 10_000
@@ -67,35 +64,25 @@ func New(publisher message.Publisher, cfg Config) (*Notices, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	return &Notices{publisher: publisher, cfg: cfg, buffer: make(chan notice, cfg.Buffer)}, nil
+	return &Notices{publisher: publisher, cfg: cfg, buffer: make(chan queue.Notice, cfg.Buffer)}, nil
 }
 
-// notice is one with what it is about: "admitted" or "turn".
-type notice struct {
-	queue.Notice
-	action string
-}
+// isTurn reports whether a notice is of a turn: it has no admission yet.
+func isTurn(of queue.Notice) bool { return of.Entry.ID == "" }
 
-// Notify is for queue.Config.Notify. It never blocks.
-func (n *Notices) Notify(of queue.Notice) { n.put(notice{of, "admitted"}) }
-
-// NotifyTurn is for queue.Config.NotifyTurn, where readers of the topic know the action
-// "turn". It never blocks.
-func (n *Notices) NotifyTurn(of queue.Notice) { n.put(notice{of, "turn"}) }
-
-func (n *Notices) put(one notice) {
+// Notify is for queue.Config.Notify; and for queue.Config.NotifyTurn, where readers of the
+// topic know the action "turn". It never blocks.
+func (n *Notices) Notify(of queue.Notice) {
 	select {
-	case n.buffer <- one:
+	case n.buffer <- of:
 	default:
 		n.dropped.Add(1)
 	}
 }
 
-// Published is the number of notices that the publisher has taken.
-func (n *Notices) Published() int64 { return n.published.Load() }
-
-// Dropped is the number of lost notices: a full buffer, or the publisher refused.
-func (n *Notices) Dropped() int64 { return n.dropped.Load() }
+// Counts are the numbers of notices that the publisher has taken, and of those that were
+// lost: the buffer was full, or the publisher refused.
+func (n *Notices) Counts() (published, dropped int64) { return n.published.Load(), n.dropped.Load() }
 
 // Run publishes until the context ends, then the notices in the buffer, up to the
 // first failure, and returns nil. It waits for a call of the publisher in flight.
@@ -129,7 +116,7 @@ func (n *Notices) drain() {
 }
 
 // publish publishes a notice, with those behind it that fit.
-func (n *Notices) publish(first notice) bool {
+func (n *Notices) publish(first queue.Notice) bool {
 	messages := []*message.Message{n.message(first)}
 	for len(messages) < batch {
 		select {
@@ -174,9 +161,13 @@ type body struct {
 	Timestamp  int64  `json:"timestamp"` // ms since 1970
 }
 
-func (n *Notices) message(notice notice) *message.Message {
+func (n *Notices) message(notice queue.Notice) *message.Message {
+	action := "admitted"
+	if isTurn(notice) {
+		action = "turn"
+	}
 	payload, err := json.Marshal(body{
-		Action: notice.action, EventID: notice.Event, UserID: notice.User,
+		Action: action, EventID: notice.Event, UserID: notice.User,
 		EntryToken: n.token(notice), Timestamp: notice.Time.UnixMilli(),
 	})
 	if err != nil { // strings and a number are always JSON
@@ -189,8 +180,8 @@ func (n *Notices) message(notice notice) *message.Message {
 }
 
 // token is empty on a failure: a notice without a token is better than none.
-func (n *Notices) token(notice notice) (token string) {
-	if n.cfg.Token == nil || notice.action == "turn" {
+func (n *Notices) token(notice queue.Notice) (token string) {
+	if n.cfg.Token == nil || isTurn(notice) {
 		return ""
 	}
 	defer func() {
@@ -207,9 +198,9 @@ func (n *Notices) token(notice notice) (token string) {
 
 // id is for a transport's deduplication. A user id that transports would refuse is
 // hashed.
-func id(notice notice) string {
+func id(notice queue.Notice) string {
 	plain := notice.User + ":" + notice.Event
-	if notice.action == "turn" {
+	if isTurn(notice) {
 		plain += ":turn"
 	}
 	if utf8.ValidString(plain) && !strings.ContainsFunc(plain, unicode.IsControl) {

@@ -93,7 +93,7 @@ func TestTurn(t *testing.T) {
 	d := &desk{}
 	n := open(t, d, queuenotice.Config{Token: func(string, string, queue.Entry) (string, error) { return "token", nil }})
 	stop := run(t, n)
-	n.NotifyTurn(queue.Notice{Event: "show-1", User: "ada", Time: time.UnixMilli(1_700_000_000_123)})
+	n.Notify(queue.Notice{Event: "show-1", User: "ada", Time: time.UnixMilli(1_700_000_000_123)})
 	stop()
 	want := `{"action":"turn","eventId":"show-1","userId":"ada","entryToken":"","timestamp":1700000000123}`
 	if len(d.taken) != 1 || string(d.taken[0].Payload) != want || d.taken[0].UUID != "ada:show-1:turn" {
@@ -148,8 +148,8 @@ func TestOrder(t *testing.T) {
 	if got := d.ids(); !slices.Equal(got, want) {
 		t.Errorf("%d messages, or in another order", len(got))
 	}
-	if d.calls > 20 || n.Published() != 1000 || n.Dropped() != 0 {
-		t.Errorf("%d calls, %d published, %d dropped", d.calls, n.Published(), n.Dropped())
+	if published, dropped := n.Counts(); d.calls > 20 || published != 1000 || dropped != 0 {
+		t.Errorf("%d calls, %d published, %d dropped", d.calls, published, dropped)
 	}
 }
 
@@ -163,8 +163,8 @@ func TestNotifyNeverWaits(t *testing.T) {
 		for i := range 15 {
 			n.Notify(notice(fmt.Sprint(i)))
 		}
-		if n.Dropped() != 5 {
-			t.Errorf("%d dropped with 10 in the buffer", n.Dropped())
+		if _, dropped := n.Counts(); dropped != 5 {
+			t.Errorf("%d dropped with 10 in the buffer", dropped)
 		}
 		close(d.block)
 		stop()
@@ -195,8 +195,8 @@ func TestFailuresAreCounted(t *testing.T) {
 		if got, want := d.ids(), []string{"2:show-1", "3:show-1"}; !slices.Equal(got, want) {
 			t.Errorf("published %v", got)
 		}
-		if n.Published() != 2 || n.Dropped() != 2 {
-			t.Errorf("%d published, %d dropped", n.Published(), n.Dropped())
+		if published, dropped := n.Counts(); published != 2 || dropped != 2 {
+			t.Errorf("%d published, %d dropped", published, dropped)
 		}
 	})
 }
@@ -225,8 +225,8 @@ func TestDrain(t *testing.T) {
 			if err := n.Run(ctx); err != nil {
 				t.Fatal(err)
 			}
-			if n.Published() != tc.published || n.Dropped() != tc.dropped {
-				t.Errorf("%d published, %d dropped", n.Published(), n.Dropped())
+			if published, dropped := n.Counts(); published != tc.published || dropped != tc.dropped {
+				t.Errorf("%d published, %d dropped", published, dropped)
 			}
 		})
 	}

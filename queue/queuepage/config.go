@@ -12,31 +12,27 @@ import (
 	"unicode/utf8"
 )
 
-// Kind of a waiting page.
-type Kind uint8
-
-const (
-	// Room is the page of a waiting room, package queue.
-	Room Kind = iota
-	// Gate is the page of a front gate, package queue/frontgate.
-	Gate
-)
-
 // Config of a page. Paths are local: they begin with one slash, and stand for the
 // site that serves the page. {eventId} in a path stands for the event. The zero
 // Config is a room's, at the paths of package queue/queuehttp.
 type Config struct {
-	Kind Kind
+	// Gate makes the page of a front gate, package queue/frontgate; by default it is that of
+	// a waiting room, package queue.
+	Gate bool
 
 	// Path is where the page is mounted, from which it reads the event; a page that
 	// is mounted elsewhere reads ?event=. Default /queue/{eventId}, of a gate
 	// /vwr/{eventId}.
 	Path string
 
-	// Event makes a room's page for this event alone, which [Page.ServeInPlace] serves
-	// at the addresses of other pages. It loads its own address again when the visitor
-	// is admitted; Path and Admitted have no effect. Empty by default.
+	// Event makes a room's page for this event alone, in place of other pages whose
+	// visitors have to wait first. It loads its own address again when the visitor is
+	// admitted; Path, Admitted and MaxAge have no effect. Its status is 503 with RetryAfter,
+	// so that search engines keep what they know of the other page, and no cache may store
+	// it. Empty by default.
 	Event string
+	// RetryAfter is the Retry-After of a page with Event; 5 s by default, in steps of 1 s.
+	RetryAfter time.Duration
 
 	// Check is the path that the page polls: by POST of a room, by GET of a gate,
 	// with {requestId} in it. Default /api/queue/check/{eventId}, of a gate
@@ -58,9 +54,10 @@ type Config struct {
 	// itself, in steps of 1 s; only while the page is visible. Negative: never. Default 5 s.
 	MoveOn time.Duration
 
-	// Bearer says where this site keeps a bearer token. The zero value sends cookies
-	// only, as the browser does by itself.
-	Bearer Bearer
+	// BearerKey is the key of localStorage under which this site keeps a bearer token, and
+	// BearerField the field of the JSON there; without a field the stored text is the token.
+	// Without a key the page sends cookies only, as the browser does by itself.
+	BearerKey, BearerField string
 	// SignIn is the path where visitors who are not signed in sign in; {here} is
 	// the address to come back to, escaped. Empty shows no link.
 	SignIn string
@@ -91,20 +88,11 @@ type Config struct {
 	Brand Brand
 }
 
-// Bearer says where in localStorage a bearer token is.
-type Bearer struct {
-	// Key of localStorage.
-	Key string
-	// Field of the JSON that is stored there; if empty, the stored text is the token.
-	Field string
-}
-
 func (c Config) withDefaults() Config {
-	gate := c.Kind == Gate
 	set := func(field *string, room, atGate string) {
 		switch {
 		case *field != "":
-		case gate:
+		case c.Gate:
 			*field = atGate
 		default:
 			*field = room
@@ -122,21 +110,21 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Keep == 0 {
 		c.Keep = 10 * time.Minute
-		if gate {
+		if c.Gate {
 			c.Keep = 24 * time.Hour
 		}
 	}
 	if c.MaxAge == 0 {
 		c.MaxAge = time.Minute
 	}
+	if c.RetryAfter == 0 {
+		c.RetryAfter = 5 * time.Second
+	}
 	c.Brand = c.Brand.withDefaults()
 	return c
 }
 
 func (c Config) validate() error {
-	if c.Kind > Gate {
-		return fmt.Errorf("Kind is %d: set Room or Gate", c.Kind)
-	}
 	paths := []struct {
 		name, value string
 		holes       []string
@@ -153,7 +141,7 @@ func (c Config) validate() error {
 		{"Brand.Home", c.Brand.Home, nil},
 		{"Brand.HeadingsFile", c.Brand.HeadingsFile, nil},
 	}
-	if c.Kind == Gate {
+	if c.Gate {
 		paths[1].holes = append(paths[1].holes, "{requestId}")
 		if c.Heartbeat != "" || c.Leave != "" {
 			return errors.New("Heartbeat and Leave are a room's: leave them empty for a gate")
@@ -191,8 +179,10 @@ func (c Config) validate() error {
 		return fmt.Errorf("Keep %v: set what the line keeps a place for, at least 1 min", c.Keep)
 	case c.MaxAge < time.Second || c.MaxAge > time.Hour:
 		return fmt.Errorf("MaxAge %v: set 1 s to 1 h", c.MaxAge)
-	case c.Bearer.Field != "" && c.Bearer.Key == "":
-		return errors.New("Bearer.Field without Bearer.Key: name the key of localStorage")
+	case c.RetryAfter < time.Second:
+		return fmt.Errorf("RetryAfter %v: set at least 1 s", c.RetryAfter)
+	case c.BearerField != "" && c.BearerKey == "":
+		return errors.New("BearerField without BearerKey: name the key of localStorage")
 	case !slices.Contains([]string{"en", "ko"}, c.Language):
 		return fmt.Errorf("Language %q: set en or ko", c.Language)
 	}

@@ -18,7 +18,7 @@ func TestConfigErrorsNameTheFieldAndTheFix(t *testing.T) {
 		cfg  queuepage.Config
 		want string
 	}{
-		"kind":              {queuepage.Config{Kind: 7}, "Kind is 7: set Room or Gate"},
+		"retry":             {queuepage.Config{Event: "e", RetryAfter: time.Millisecond}, "RetryAfter 1ms: set at least 1 s"},
 		"another site":      {queuepage.Config{Check: "https://evil.example/{eventId}"}, `Check "https://evil.example/{eventId}" is not local`},
 		"another host":      {queuepage.Config{Admitted: "//evil.example/"}, "Admitted \"//evil.example/\" is not local: begin it with one slash"},
 		"backslash":         {queuepage.Config{Admitted: `/\evil.example`}, "escape it"},
@@ -28,16 +28,16 @@ func TestConfigErrorsNameTheFieldAndTheFix(t *testing.T) {
 		"another hole":      {queuepage.Config{Check: "/{eventId}/{user}"}, "has a brace that is no"},
 		"dots":              {queuepage.Config{Show: "/a/../{eventId}"}, "has a step of dots"},
 		"query of the page": {queuepage.Config{Path: "/queue?e={eventId}"}, "leave its query out"},
-		"no request":        {queuepage.Config{Kind: queuepage.Gate, Check: "/vwr/check/{eventId}"}, "needs {requestId} once"},
-		"gate's heartbeat":  {queuepage.Config{Kind: queuepage.Gate, Heartbeat: "/h/{eventId}"}, "are a room's"},
-		"gate's event":      {queuepage.Config{Kind: queuepage.Gate, Event: "e"}, "Event is a room's"},
+		"no request":        {queuepage.Config{Gate: true, Check: "/vwr/check/{eventId}"}, "needs {requestId} once"},
+		"gate's heartbeat":  {queuepage.Config{Gate: true, Heartbeat: "/h/{eventId}"}, "are a room's"},
+		"gate's event":      {queuepage.Config{Gate: true, Event: "e"}, "Event is a room's"},
 		"event":             {queuepage.Config{Event: "a/b"}, "without slashes"},
-		"gate's entry":      {queuepage.Config{Kind: queuepage.Gate, EntryKey: "k"}, "EntryKey is a room's"},
+		"gate's entry":      {queuepage.Config{Gate: true, EntryKey: "k"}, "EntryKey is a room's"},
 		"room's assign":     {queuepage.Config{Assign: "/a/{eventId}"}, "Assign is a gate's"},
 		"move on":           {queuepage.Config{MoveOn: time.Millisecond}, "MoveOn 1ms: set 1 s to 5 min"},
 		"keep":              {queuepage.Config{Keep: time.Second}, "Keep 1s"},
 		"age":               {queuepage.Config{MaxAge: 2 * time.Hour}, "MaxAge 2h0m0s: set 1 s to 1 h"},
-		"bearer":            {queuepage.Config{Bearer: queuepage.Bearer{Field: "token"}}, "name the key of localStorage"},
+		"bearer":            {queuepage.Config{BearerField: "token"}, "name the key of localStorage"},
 		"language":          {queuepage.Config{Language: "fr"}, "set en or ko"},
 		"title":             {brand(func(b *queuepage.Brand) { b.Title = "a\nb" }), "Brand.Title"},
 		"home":              {brand(func(b *queuepage.Brand) { b.Home = "javascript:alert(1)" }), "Brand.Home"},
@@ -63,7 +63,7 @@ func TestBrandIsText(t *testing.T) {
 	brand := office(t)
 	brand.Title = `</title><script>alert(1)</script>"'&`
 	brand.HeadingsFile = "/static/1a2b/font/fraunces.woff2"
-	document, header := get(t, queuepage.Config{Brand: brand, Bearer: queuepage.Bearer{Key: `</script><b>"`}})
+	document, header := get(t, queuepage.Config{Brand: brand, BearerKey: `</script><b>"`})
 	if n := strings.Count(document, "<script"); n != 2 {
 		t.Errorf("%d scripts, want the settings and the program", n)
 	}

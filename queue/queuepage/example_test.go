@@ -22,7 +22,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	gate, err := queuepage.New(queuepage.Config{Kind: queuepage.Gate, Brand: queuepage.Brand{Title: "Paper Lantern Tickets"}})
+	gate, err := queuepage.New(queuepage.Config{Gate: true, Brand: queuepage.Brand{Title: "Paper Lantern Tickets"}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"html/template"
 	"maps"
+	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -21,12 +23,12 @@ var files embed.FS
 // scripts make one program, in this order; %s is the kind.
 var scripts = []string{"words.js", "memory.js", "estimate.js", "ask.js", "view.js", "reach.js", "steps.js", "%s.js", "start.js"}
 
-// Page is a waiting page: an [http.Handler] that answers with the same bytes for
-// every event. It is safe for concurrent use.
-type Page struct {
+// page is a waiting page: it answers with the same bytes for every event.
+type page struct {
 	plain, packed variant
 	policy        string
 	cacheControl  string
+	retryAfter    string // of a page in place of others
 }
 
 // variant is the document in one encoding.
@@ -35,8 +37,9 @@ type variant struct {
 	etag string
 }
 
-// New renders a page.
-func New(cfg Config) (*Page, error) {
+// New renders a page. It answers GET and HEAD, at any path, and with the same bytes for every
+// event.
+func New(cfg Config) (http.Handler, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("queuepage: Config.%w", err)
@@ -51,12 +54,17 @@ func New(cfg Config) (*Page, error) {
 	}
 	sum := sha256.Sum256(append([]byte(policy), document...))
 	tag := base64.RawURLEncoding.EncodeToString(sum[:12])
-	return &Page{
+	p := &page{
 		plain:        variant{body: document, etag: `"` + tag + `"`},
 		packed:       variant{body: packed, etag: `"` + tag + `-gzip"`},
 		policy:       policy,
 		cacheControl: fmt.Sprintf("public, max-age=%d, must-revalidate", int(cfg.MaxAge/time.Second)),
-	}, nil
+		retryAfter:   strconv.FormatInt(int64(cfg.RetryAfter/time.Second), 10),
+	}
+	if cfg.Event != "" {
+		return http.HandlerFunc(p.serveInPlace), nil
+	}
+	return p, nil
 }
 
 // pack compresses a document. The style, the texts of a language and the program have
@@ -117,16 +125,16 @@ func render(cfg Config) (document []byte, policy string, err error) {
 	}
 	set := settings{
 		Kind: "room", Path: cfg.Path, Event: cfg.Event, Check: cfg.Check, Heartbeat: cfg.Heartbeat, Leave: cfg.Leave, Assign: cfg.Assign, Admitted: cfg.Admitted,
-		SignIn: cfg.SignIn, Show: cfg.Show, Solver: cfg.Solver, EntryKey: cfg.EntryKey, BearerKey: cfg.Bearer.Key, BearerField: cfg.Bearer.Field,
+		SignIn: cfg.SignIn, Show: cfg.Show, Solver: cfg.Solver, EntryKey: cfg.EntryKey, BearerKey: cfg.BearerKey, BearerField: cfg.BearerField,
 		MoveOn: int(cfg.MoveOn / time.Second), Keep: int(cfg.Keep / time.Second), Language: cfg.Language, Title: cfg.Brand.Title, Home: cfg.Brand.Home,
 	}
-	if cfg.Kind == Gate {
+	if cfg.Gate {
 		set.Kind = "gate"
 	}
 	if cfg.MoveOn < 0 {
 		set.MoveOn = -1
 	}
-	if err := set.addTexts(source, cfg.Kind); err != nil {
+	if err := set.addTexts(source, cfg.Gate); err != nil {
 		return nil, "", fmt.Errorf("texts: %w", err)
 	}
 	style, err := files.ReadFile("page/page.css")
@@ -145,12 +153,12 @@ func render(cfg Config) (document []byte, policy string, err error) {
 	}
 	program.WriteString("})();\n")
 
-	page, err := template.ParseFS(files, "page/page.html")
+	html, err := template.ParseFS(files, "page/page.html")
 	if err != nil {
 		return nil, "", err
 	}
 	var out bytes.Buffer
-	err = page.Execute(&out, map[string]any{
+	err = html.Execute(&out, map[string]any{
 		"Language": cfg.Language, "Title": cfg.Brand.Title, "Home": cfg.Brand.Home, "Mark": cfg.Brand.Mark, "Icon": template.URL(cfg.Brand.icon()),
 		"LightPaper": cfg.Brand.Light.Paper, "DarkPaper": cfg.Brand.Dark.Paper,
 		"Style": template.CSS(css), "Config": set, "Script": template.JS(program.String()),
@@ -161,14 +169,14 @@ func render(cfg Config) (document []byte, policy string, err error) {
 	return out.Bytes(), contentSecurityPolicy(css, program.String(), cfg.Brand.HeadingsFile != "", cfg.Solver != ""), nil
 }
 
-// addTexts adds the texts that a kind of page uses.
-func (s *settings) addTexts(source []byte, kind Kind) error {
+// addTexts adds the texts that the page of a gate, or of a room, uses.
+func (s *settings) addTexts(source []byte, gate bool) error {
 	var all map[string]map[string]json.RawMessage
 	if err := json.Unmarshal(source, &all); err != nil {
 		return err
 	}
 	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(all["en"])), func(key string) bool {
-		if kind == Gate {
+		if gate {
 			return strings.HasSuffix(key, ".back")
 		}
 		return strings.HasSuffix(key, ".gate") || strings.HasPrefix(key, "opening.")

@@ -4,11 +4,10 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // ServeHTTP answers GET and HEAD, at any path.
-func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		h.Set("Allow", "GET, HEAD")
@@ -27,21 +26,18 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.write(w, r, http.StatusOK)
 }
 
-// ServeInPlace answers a GET or a HEAD of another page, whose visitor has to wait
-// first. The page needs Config.Event. The status is 503 with Retry-After, so that
-// search engines keep what they know of the other page, and no cache may store the
-// answer.
-func (p *Page) ServeInPlace(w http.ResponseWriter, r *http.Request, retryAfter time.Duration) {
+// serveInPlace answers a GET or a HEAD of another page: see Config.Event.
+func (p *page) serveInPlace(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	v := p.describe(h, r)
 	h.Set("Cache-Control", "no-store")
-	h.Set("Retry-After", strconv.FormatInt(max(1, int64(retryAfter/time.Second)), 10))
+	h.Set("Retry-After", p.retryAfter)
 	v.write(w, r, http.StatusServiceUnavailable)
 }
 
 // describe sets the headers that do not depend on the status, and returns the
 // encoding that the client takes.
-func (p *Page) describe(h http.Header, r *http.Request) variant {
+func (p *page) describe(h http.Header, r *http.Request) variant {
 	v := p.plain
 	if takesGzip(r.Header.Values("Accept-Encoding")) {
 		v = p.packed
@@ -68,7 +64,7 @@ func (v variant) write(w http.ResponseWriter, r *http.Request, status int) {
 
 // has says whether the client has the page already, in either encoding: its content
 // is the same.
-func (p *Page) has(headers []string) bool {
+func (p *page) has(headers []string) bool {
 	for _, header := range headers {
 		for tag := range strings.SplitSeq(header, ",") {
 			switch strings.TrimPrefix(strings.TrimSpace(tag), "W/") {

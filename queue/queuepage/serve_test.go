@@ -17,7 +17,7 @@ import (
 	"github.com/millrace-go/millrace/queue/queuepage"
 )
 
-func newPage(t *testing.T, cfg queuepage.Config) *queuepage.Page {
+func newPage(t *testing.T, cfg queuepage.Config) http.Handler {
 	t.Helper()
 	p, err := queuepage.New(cfg)
 	if err != nil {
@@ -58,7 +58,7 @@ func TestPageIsTheSameForAll(t *testing.T) {
 	if serve(again, "GET", "/").Header().Get("ETag") != first.Header().Get("ETag") {
 		t.Error("another process has another ETag for the same page")
 	}
-	gate := serve(newPage(t, queuepage.Config{Kind: queuepage.Gate}), "GET", "/")
+	gate := serve(newPage(t, queuepage.Config{Gate: true}), "GET", "/")
 	if gate.Header().Get("ETag") == first.Header().Get("ETag") {
 		t.Error("another page has the same ETag")
 	}
@@ -135,7 +135,7 @@ func TestGzip(t *testing.T) {
 // TestPolicyMatches compares the hashes of the policy with the content of the
 // document, of every kind and brand.
 func TestPolicyMatches(t *testing.T) {
-	for _, cfg := range []queuepage.Config{{}, {Kind: queuepage.Gate}, {Brand: office(t)}} {
+	for _, cfg := range []queuepage.Config{{}, {Gate: true}, {Brand: office(t)}} {
 		document, header := get(t, cfg)
 		policy := header.Get("Content-Security-Policy")
 		for directive, tag := range map[string]string{"script-src": "script", "style-src": "style"} {
@@ -172,14 +172,14 @@ func TestFootprint(t *testing.T) {
 }
 
 func TestServeInPlace(t *testing.T) {
-	p := newPage(t, queuepage.Config{Event: "sale"})
+	p := newPage(t, queuepage.Config{Event: "sale", RetryAfter: 7 * time.Second})
 	in := func(method string, header ...string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(method, "/shop/shoes?size=9", nil)
 		for i := 0; i+1 < len(header); i += 2 {
 			r.Header.Set(header[i], header[i+1])
 		}
 		w := httptest.NewRecorder()
-		p.ServeInPlace(w, r, 7*time.Second)
+		p.ServeHTTP(w, r)
 		return w
 	}
 	w := in("GET", "If-None-Match", "*")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
+	"github.com/millrace-go/millrace/internal/draws"
 	"github.com/millrace-go/millrace/queue/draw"
 	"github.com/millrace-go/millrace/queue/driver"
 )
@@ -55,14 +56,14 @@ func (p *player) stepped(s driver.DrawStep, held bool, phase driver.Phase) func(
 	}
 }
 
-func leaf(user string) draw.Leaf { return draw.LeafOf([]byte("a room"), user) }
+func leaf(user string) draw.Leaf { return draws.LeafOf([]byte("a room"), user) }
 
 func leavesOf(users []string) []draw.Leaf {
 	leaves := make([]draw.Leaf, len(users))
 	for i, user := range users {
 		leaves[i] = leaf(user)
 	}
-	draw.Sort(leaves)
+	draws.Sort(leaves)
 	return leaves
 }
 
@@ -110,7 +111,7 @@ func (p *player) drawAll(order ...string) error {
 		return err
 	}
 	leaves := leavesOf(order)
-	root := draw.Root(leaves)
+	root := draws.Root(leaves)
 	moves := make([]driver.Admitted, len(order))
 	for i, user := range order {
 		moves[i] = driver.Admitted{User: user, Order: d.Limit + int64(i+1)}
@@ -185,7 +186,7 @@ func theDrawOrdersTheLine(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	root := draw.Root(d.Leaves)
+	root := draws.Root(d.Leaves)
 	if !slices.Equal(d.Leaves, leavesOf(users)) || string(d.Root) != string(root[:]) || string(d.Seed) != string(root[:]) || string(d.Beacon) != "b\x00" || d.Count != len(users) {
 		return fmt.Errorf("%d leaves of %d are published, root %x, seed %x, beacon %q", len(d.Leaves), d.Count, d.Root, d.Seed, d.Beacon)
 	}
@@ -238,7 +239,7 @@ func aDrawHasOneHolder(ctx context.Context, h Harness) error {
 	}
 	leaves := leavesOf([]string{"a", "b"})
 	other := func(held bool, kind driver.DrawKind) error {
-		d, err := p.draw(1, driver.DrawStep{Kind: kind, Leaves: leaves, Root: make([]byte, draw.Size), Seed: make([]byte, draw.Size), Most: 2})
+		d, err := p.draw(1, driver.DrawStep{Kind: kind, Leaves: leaves, Root: make([]byte, draws.Size), Seed: make([]byte, draws.Size), Most: 2})
 		if err == nil && d.Held != held {
 			err = fmt.Errorf("step %d of another holder is held: %t", kind, d.Held)
 		}
@@ -259,7 +260,7 @@ func aDrawHasOneHolder(ctx context.Context, h Harness) error {
 		func() error { return other(false, driver.DrawRoot) },
 		func() error { h.Advance(2 * time.Second); return nil },
 		func() error { return other(true, driver.DrawRoot) },
-		p.stepped(driver.DrawStep{Kind: driver.DrawSeed, Seed: make([]byte, draw.Size)}, false, driver.Rooted),
+		p.stepped(driver.DrawStep{Kind: driver.DrawSeed, Seed: make([]byte, draws.Size)}, false, driver.Rooted),
 		func() error { return other(true, driver.DrawSeed) },
 		func() error { return other(true, driver.DrawMove) },
 	)
@@ -275,7 +276,7 @@ func stepsOfADrawInOrder(ctx context.Context, h Harness) error {
 		return err
 	}
 	leaves := leavesOf([]string{"a", "b"})
-	root := draw.Root(leaves)
+	root := draws.Root(leaves)
 	move := driver.DrawStep{Kind: driver.DrawMove, Moves: []driver.Admitted{{User: "b", Order: d.Limit + 1}, {User: "nobody", Order: d.Limit + 2}}}
 	again := driver.DrawStep{Kind: driver.DrawMove, Moves: []driver.Admitted{{User: "a", Order: 0}, {User: "b", Order: d.Limit + 2}}}
 	seed := driver.DrawStep{Kind: driver.DrawSeed, Seed: root[:]}

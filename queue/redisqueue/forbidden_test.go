@@ -70,7 +70,7 @@ func TestForbidden(t *testing.T) {
 	if _, err := r.store.Change(t.Context(), "e", r.rules, driver.Change{Settings: new(int64(1)), Opens: &opens}); err != nil {
 		t.Error(err)
 	}
-	for _, step := range []driver.DrawStep{{Kind: driver.DrawFreeze}, {Kind: driver.DrawLeaves, Leaves: make([]draw.Leaf, 1)}, {Kind: driver.DrawRoot, Root: make([]byte, draw.Size), Most: 1}} {
+	for _, step := range []driver.DrawStep{{Kind: driver.DrawFreeze}, {Kind: driver.DrawLeaves, Leaves: make([]draw.Leaf, 1)}, {Kind: driver.DrawRoot, Root: make([]byte, len(draw.Leaf{})), Most: 1}} {
 		step.Holder = 1
 		if d, err := r.store.(driver.Drawer).Draw(t.Context(), "e", r.rules, step); err != nil || !d.Held {
 			t.Errorf("step %d: held %t, %v", step.Kind, d.Held, err)

@@ -9,18 +9,15 @@
 //	…
 //	text, err := entries.Issue(token.EntryClaims{Event: "show-1", User: "42", ID: "1.77"})
 //	…
-//	claims, err := entries.Verify(text)
-//	if err == nil {
-//		err = claims.For("show-1", "42")
-//	}
+//	claims, err := entries.Verify(text, "show-1") // and compare claims.User
 //
-// There are three kinds:
+// There are three kinds, of which package frontgate makes and reads the second itself:
 //
 //	kind                  says                                     bound to      lasts     form
 //	[Entries]             the right to be inside, by admission     event, user   600 s     JWT, entry+jwt
-//	[Gates]               a passage of the front gate, with its    event         600 s     JWT, gate+jwt
+//	of a front gate       a passage of the gate, with its          event         600 s     JWT, gate+jwt
 //	                      position and its member if any
-//	[Passes]              a request needs no entry token           event, user,  ± 30 s    key id.time.MAC
+//	[Pass]                a request needs no entry token           event, user,  ± 30 s    key id.time.MAC
 //	                                                               method, path
 //
 // The key of a kind is HMAC-SHA256(secret, "millrace/queue/" + kind), with the

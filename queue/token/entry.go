@@ -4,6 +4,9 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/millrace-go/millrace/internal/seal"
+	"github.com/millrace-go/millrace/internal/tokens"
 )
 
 // EntryClaims are the claims of an entry token.
@@ -17,13 +20,23 @@ type EntryClaims struct {
 	ExpiresAt time.Time // zero in Issue: Config.Lasts later
 }
 
+// Config is the configuration of [Entries]. The zero value works.
+type Config struct {
+	// Issuer is the claim iss; "millrace" by default. A token of another issuer is
+	// refused.
+	Issuer string
+	// Lasts is how long a token is valid that names no time itself; 600 s by
+	// default. Tokens count whole seconds, and are never valid for longer.
+	Lasts time.Duration
+}
+
 // Entries issues and verifies the tokens of users who may be inside: JWTs by HS256
 // with the header typ "entry+jwt".
-type Entries struct{ signer *signer }
+type Entries struct{ signer *tokens.Signer }
 
 // NewEntries makes an Entries with the keys of a ring.
 func NewEntries(ring *Ring, cfg Config) (*Entries, error) {
-	s, err := newSigner(ring, "entry", cfg)
+	s, err := tokens.NewSigner(ring, "entry", tokens.Config(cfg))
 	if err != nil {
 		return nil, err
 	}
@@ -38,37 +51,28 @@ type entryJWT struct {
 // Issue makes a token. Event, User and ID are required, in UTF-8.
 func (e *Entries) Issue(c EntryClaims) (string, error) {
 	for _, n := range [...]struct{ what, name string }{{"event", c.Event}, {"user", c.User}, {"id", c.ID}} {
-		if err := checkName(n.what, n.name); err != nil {
+		if err := tokens.CheckName(n.what, n.name); err != nil {
 			return "", err
 		}
 	}
-	return e.signer.sign(entryJWT{User: c.User, RegisteredClaims: e.signer.registered(c.Event, c.ID, c.IssuedAt, c.ExpiresAt)})
+	return e.signer.Sign(entryJWT{User: c.User, RegisteredClaims: e.signer.Registered(c.Event, c.ID, c.IssuedAt, c.ExpiresAt)})
 }
 
 // Lasts is how long a token is valid unless it says otherwise.
-func (e *Entries) Lasts() time.Duration { return e.signer.cfg.Lasts }
+func (e *Entries) Lasts() time.Duration { return e.signer.Lasts() }
 
-// Verify reads a token. The caller has to compare its user and event: see
-// [EntryClaims.For]. Errors are the sentinels of this package.
-func (e *Entries) Verify(text string) (EntryClaims, error) {
+// Verify reads a token for an event. Errors are refusals: [Reason] gives the word for each.
+// Whether the request comes from the token's User is for the caller to compare.
+func (e *Entries) Verify(text, event string) (EntryClaims, error) {
 	var c entryJWT
-	if err := e.signer.verify(text, &c); err != nil {
+	if err := e.signer.Verify(text, &c); err != nil {
 		return EntryClaims{}, err
 	}
-	if c.Subject == "" || c.User == "" || c.ID == "" {
-		return EntryClaims{}, ErrMalformed
-	}
-	return EntryClaims{Event: c.Subject, User: c.User, ID: c.ID, IssuedAt: date(c.IssuedAt), ExpiresAt: date(c.ExpiresAt)}, nil
-}
-
-// For says whether the token admits the user to the event: nil, [ErrEvent] or
-// [ErrUser].
-func (c EntryClaims) For(event, user string) error {
 	switch {
-	case c.Event != event:
-		return ErrEvent
-	case c.User != user:
-		return ErrUser
+	case c.Subject == "" || c.User == "" || c.ID == "":
+		return EntryClaims{}, seal.ErrMalformed
+	case c.Subject != event:
+		return EntryClaims{}, seal.ErrEvent
 	}
-	return nil
+	return EntryClaims{Event: c.Subject, User: c.User, ID: c.ID, IssuedAt: tokens.Date(c.IssuedAt), ExpiresAt: tokens.Date(c.ExpiresAt)}, nil
 }

@@ -1,11 +1,14 @@
 package token
 
-import "github.com/millrace-go/millrace/internal/seal"
+import (
+	"github.com/millrace-go/millrace/internal/seal"
+	"github.com/millrace-go/millrace/internal/tokens"
+)
 
 // The limits, for tests.
 const (
-	MaxToken  = maxToken
+	MaxToken  = tokens.MaxToken
 	MinSecret = seal.MinSecret
 	PassLasts = seal.PassLasts
-	Skew      = skew
+	Skew      = tokens.Skew
 )

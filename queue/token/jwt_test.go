@@ -18,6 +18,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/millrace-go/millrace/internal/seal"
+	"github.com/millrace-go/millrace/internal/tokens"
 	"github.com/millrace-go/millrace/queue/token"
 )
 
@@ -59,7 +60,8 @@ func TestEntryRoundTrip(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := entries(t, newSecret)
 		now := time.Now().Truncate(time.Second)
-		c, err := e.Verify(must(e.Issue(token.EntryClaims{Event: "쇼-1", User: "member|1", ID: "5.7"})))
+		text := must(e.Issue(token.EntryClaims{Event: "쇼-1", User: "member|1", ID: "5.7"}))
+		c, err := e.Verify(text, "쇼-1")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,15 +69,12 @@ func TestEntryRoundTrip(t *testing.T) {
 		if c.Event != want.Event || c.User != want.User || c.ID != want.ID || !c.IssuedAt.Equal(want.IssuedAt) || !c.ExpiresAt.Equal(want.ExpiresAt) {
 			t.Errorf("%+v, want %+v", c, want)
 		}
-		for _, other := range []struct {
-			event, user string
-			want        error
-		}{{"쇼-1", "member|1", nil}, {"쇼-2", "member|1", token.ErrEvent}, {"쇼-1", "member|2", token.ErrUser}, {"", "", token.ErrEvent}, {"쇼-1", "", token.ErrUser}} {
-			if err := c.For(other.event, other.user); !errors.Is(err, other.want) {
-				t.Errorf("for %q, %q: %v, want %v", other.event, other.user, err, other.want)
+		for _, other := range []string{"쇼-2", ""} {
+			if c, err := e.Verify(text, other); !errors.Is(err, seal.ErrEvent) || c != (token.EntryClaims{}) {
+				t.Errorf("for %q: %+v, %v", other, c, err)
 			}
 		}
-		if err := func() error { _, err := e.Verify(forge(t, nil, nil)); return err }(); err != nil {
+		if err := func() error { _, err := e.Verify(forge(t, nil, nil), "e"); return err }(); err != nil {
 			t.Errorf("the forger's own token, unchanged: %v; the cases that build on it prove nothing", err)
 		}
 	})
@@ -91,12 +90,12 @@ func TestTimes(t *testing.T) {
 		short := must(e.Issue(token.EntryClaims{Event: "e", User: "u", ID: "1", ExpiresAt: now.Add(2500 * time.Millisecond)}))
 		check := func(when, text string, want error) {
 			t.Helper()
-			if _, err := e.Verify(text); !errors.Is(err, want) {
+			if _, err := e.Verify(text, "e"); !errors.Is(err, want) {
 				t.Errorf("%s: %v, want %v", when, err, want)
 			}
 		}
 		check("from a clock that is 5 s ahead", ahead, nil)
-		check("from a clock that is 6 s ahead", far, token.ErrNotYet)
+		check("from a clock that is 6 s ahead", far, seal.ErrNotYet)
 		check("new", short, nil)
 		time.Sleep(2 * time.Second)
 		check("in the second of its end", short, token.ErrExpired)
@@ -114,29 +113,29 @@ func TestRefusals(t *testing.T) {
 		header, claims map[string]any
 		want           error
 	}{
-		{"another typ", map[string]any{"typ": "JWT"}, nil, token.ErrType},
-		{"typ of the gate", map[string]any{"typ": "gate+jwt"}, nil, token.ErrType},
-		{"no typ", map[string]any{"typ": nil}, nil, token.ErrType},
-		{"no kid", map[string]any{"kid": nil}, nil, token.ErrSignature},
-		{"unknown kid", map[string]any{"kid": "00000000"}, nil, token.ErrSignature},
-		{"kid that is no string", map[string]any{"kid": 1}, nil, token.ErrSignature},
-		{"another issuer", nil, map[string]any{"iss": "boxoffice"}, token.ErrType},
-		{"no issuer", nil, map[string]any{"iss": nil}, token.ErrMalformed},
-		{"another audience", nil, map[string]any{"aud": []string{"millrace-queue-gate"}}, token.ErrType},
-		{"no audience", nil, map[string]any{"aud": nil}, token.ErrMalformed},
-		{"no end", nil, map[string]any{"exp": nil}, token.ErrMalformed},
-		{"no beginning", nil, map[string]any{"nbf": nil}, token.ErrMalformed},
+		{"another typ", map[string]any{"typ": "JWT"}, nil, seal.ErrType},
+		{"typ of the gate", map[string]any{"typ": "gate+jwt"}, nil, seal.ErrType},
+		{"no typ", map[string]any{"typ": nil}, nil, seal.ErrType},
+		{"no kid", map[string]any{"kid": nil}, nil, seal.ErrSignature},
+		{"unknown kid", map[string]any{"kid": "00000000"}, nil, seal.ErrSignature},
+		{"kid that is no string", map[string]any{"kid": 1}, nil, seal.ErrSignature},
+		{"another issuer", nil, map[string]any{"iss": "boxoffice"}, seal.ErrType},
+		{"no issuer", nil, map[string]any{"iss": nil}, seal.ErrMalformed},
+		{"another audience", nil, map[string]any{"aud": []string{"millrace-queue-gate"}}, seal.ErrType},
+		{"no audience", nil, map[string]any{"aud": nil}, seal.ErrMalformed},
+		{"no end", nil, map[string]any{"exp": nil}, seal.ErrMalformed},
+		{"no beginning", nil, map[string]any{"nbf": nil}, seal.ErrMalformed},
 		{"expired", nil, map[string]any{"exp": now - 1}, token.ErrExpired},
-		{"not yet", nil, map[string]any{"nbf": now + 60}, token.ErrNotYet},
-		{"no event", nil, map[string]any{"sub": nil}, token.ErrMalformed},
-		{"no user", nil, map[string]any{"uid": nil}, token.ErrMalformed},
-		{"no id", nil, map[string]any{"jti": nil}, token.ErrMalformed},
-		{"a user that is no string", nil, map[string]any{"uid": 1}, token.ErrMalformed},
-		{"an end that is no number", nil, map[string]any{"exp": "tomorrow"}, token.ErrMalformed},
-		{"too large", nil, map[string]any{"uid": strings.Repeat("u", token.MaxToken)}, token.ErrMalformed},
+		{"not yet", nil, map[string]any{"nbf": now + 60}, seal.ErrNotYet},
+		{"no event", nil, map[string]any{"sub": nil}, seal.ErrMalformed},
+		{"no user", nil, map[string]any{"uid": nil}, seal.ErrMalformed},
+		{"no id", nil, map[string]any{"jti": nil}, seal.ErrMalformed},
+		{"a user that is no string", nil, map[string]any{"uid": 1}, seal.ErrMalformed},
+		{"an end that is no number", nil, map[string]any{"exp": "tomorrow"}, seal.ErrMalformed},
+		{"too large", nil, map[string]any{"uid": strings.Repeat("u", token.MaxToken)}, seal.ErrMalformed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := entries(t, newSecret).Verify(forge(t, c.header, c.claims))
+			got, err := entries(t, newSecret).Verify(forge(t, c.header, c.claims), "e")
 			if !errors.Is(err, c.want) || got != (token.EntryClaims{}) {
 				t.Errorf("%v with %+v, want %v", err, got, c.want)
 			}
@@ -144,11 +143,11 @@ func TestRefusals(t *testing.T) {
 	}
 	good := forge(t, nil, nil)
 	for text, want := range map[string]error{
-		good: nil, good + "\n": token.ErrMalformed, good[:len(good)-9] + "\r\n" + good[len(good)-9:]: token.ErrMalformed, good + "=": token.ErrMalformed, " " + good: token.ErrMalformed,
-		"": token.ErrMissing, "x": token.ErrMalformed, "..": token.ErrMalformed, "a.b.c.d": token.ErrMalformed,
-		"bnVsbA.bnVsbA.": token.ErrMalformed, "e30.e30.": token.ErrMalformed, strings.Repeat("a.", 1<<20): token.ErrMalformed,
+		good: nil, good + "\n": seal.ErrMalformed, good[:len(good)-9] + "\r\n" + good[len(good)-9:]: seal.ErrMalformed, good + "=": seal.ErrMalformed, " " + good: seal.ErrMalformed,
+		"": token.ErrMissing, "x": seal.ErrMalformed, "..": seal.ErrMalformed, "a.b.c.d": seal.ErrMalformed,
+		"bnVsbA.bnVsbA.": seal.ErrMalformed, "e30.e30.": seal.ErrMalformed, strings.Repeat("a.", 1<<20): seal.ErrMalformed,
 	} {
-		if _, err := entries(t, newSecret).Verify(text); !errors.Is(err, want) {
+		if _, err := entries(t, newSecret).Verify(text, "e"); !errors.Is(err, want) {
 			t.Errorf("%.20q: %v, want %v", text, err, want)
 		}
 	}
@@ -169,7 +168,7 @@ func TestAlgorithm(t *testing.T) {
 		tok.Header["typ"], tok.Header["kid"] = "entry+jwt", id
 		return must(tok.SignedString(key))
 	}
-	if _, err := entries(t, newSecret).Verify(sign(jwt.SigningMethodHS256, key)); err != nil {
+	if _, err := entries(t, newSecret).Verify(sign(jwt.SigningMethodHS256, key), "e"); err != nil {
 		t.Fatalf("HS256: %v", err)
 	}
 	part := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
@@ -185,11 +184,11 @@ func TestAlgorithm(t *testing.T) {
 		"one that nobody knows":     part(fmt.Sprintf(`{"alg":"XX","typ":"entry+jwt","kid":%q}`, id)) + "." + body + ".AAAA",
 		"hs256":                     part(fmt.Sprintf(`{"alg":"hs256","typ":"entry+jwt","kid":%q}`, id)) + "." + body + ".AAAA",
 	} {
-		if _, err := entries(t, newSecret).Verify(text); !errors.Is(err, token.ErrAlgorithm) {
+		if _, err := entries(t, newSecret).Verify(text, "e"); !errors.Is(err, seal.ErrAlgorithm) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := entries(t, newSecret).Verify(part(`{"typ":"entry+jwt"}`) + "." + body + ".AAAA"); !errors.Is(err, token.ErrMalformed) {
+	if _, err := entries(t, newSecret).Verify(part(`{"typ":"entry+jwt"}`)+"."+body+".AAAA", "e"); !errors.Is(err, seal.ErrMalformed) {
 		t.Errorf("no algorithm: %v", err)
 	}
 }
@@ -205,7 +204,7 @@ func TestTamperedJWT(t *testing.T) {
 		at := strings.IndexRune(alphabet, r)
 		for bit := range 6 {
 			changed := text[:i] + alphabet[at^1<<bit:at^1<<bit+1] + text[i+1:]
-			if _, err := e.Verify(changed); token.Reason(err) == "" {
+			if _, err := e.Verify(changed, "e"); token.Reason(err) == "" {
 				t.Fatalf("bit %d of character %d changed: %v", bit, i, err)
 			}
 		}
@@ -216,18 +215,18 @@ func TestKindsAreNotInterchangeable(t *testing.T) {
 	r := ring(t, newSecret)
 	e, g := entries(t, newSecret), gates(t, newSecret)
 	entry := must(e.Issue(token.EntryClaims{Event: "e", User: "u", ID: "1"}))
-	gate := must(g.Issue(token.GateClaims{Event: "e", Position: 1}))
-	if _, err := e.Verify(gate); !errors.Is(err, token.ErrType) {
+	gate := must(g.Issue(tokens.GateClaims{Event: "e", Position: 1}))
+	if _, err := e.Verify(gate, "e"); !errors.Is(err, seal.ErrType) {
 		t.Errorf("a gate's token as an entry token: %v", err)
 	}
-	if _, err := g.Verify(entry, "e"); !errors.Is(err, token.ErrType) {
+	if _, err := g.Verify(entry, "e"); !errors.Is(err, seal.ErrType) {
 		t.Errorf("an entry token as a gate's: %v", err)
 	}
 	for name, text := range map[string]string{
 		"ticket": seal.NewTickets(r).Seal(seal.Ticket{Event: "e", User: "u"}), "request": seal.NewRequests(r).Seal(seal.Request{Event: "e"}),
-		"pass": token.NewPasses(r).Sign(token.Pass{Method: "GET", Path: "/", Event: "e", User: "u"}),
+		"pass": tokens.NewPasses(r).Sign(tokens.Pass{Method: "GET", Path: "/", Event: "e", User: "u"}),
 	} {
-		if _, err := e.Verify(text); token.Reason(err) == "" {
+		if _, err := e.Verify(text, "e"); token.Reason(err) == "" {
 			t.Errorf("a %s as an entry token: %v", name, err)
 		}
 	}
@@ -240,7 +239,7 @@ func TestKindsAreNotInterchangeable(t *testing.T) {
 		})
 		_, id := keyOf(newSecret, "entry")
 		tok.Header["typ"], tok.Header["kid"] = "entry+jwt", id
-		if _, err := e.Verify(must(tok.SignedString(key))); !errors.Is(err, token.ErrSignature) {
+		if _, err := e.Verify(must(tok.SignedString(key)), "e"); !errors.Is(err, seal.ErrSignature) {
 			t.Errorf("an entry token with another kind's key: %v", err)
 		}
 	}
@@ -250,12 +249,12 @@ func TestGateRoundTrip(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gates(t, newSecret)
 		now := time.Now()
-		text := must(g.Issue(token.GateClaims{Event: "e", Position: 1 << 40}))
+		text := must(g.Issue(tokens.GateClaims{Event: "e", Position: 1 << 40}))
 		c, err := g.Verify(text, "e")
 		if err != nil || c.Event != "e" || c.Position != 1<<40 || c.ID == "" || !c.ExpiresAt.Equal(now.Add(600*time.Second)) {
 			t.Errorf("%+v, %v", c, err)
 		}
-		if c, err := g.Verify(text, "f"); !errors.Is(err, token.ErrEvent) || c != (token.GateClaims{}) {
+		if c, err := g.Verify(text, "f"); !errors.Is(err, seal.ErrEvent) || c != (tokens.GateClaims{}) {
 			t.Errorf("another event: %+v, %v", c, err)
 		}
 		body, err := base64.RawURLEncoding.DecodeString(strings.Split(text, ".")[1])
@@ -273,8 +272,8 @@ func TestGateRoundTrip(t *testing.T) {
 		claims map[string]any
 		want   error
 	}{
-		"tier 1": {map[string]any{"tier": 1, "pos": 1}, nil}, "tier 2": {map[string]any{"tier": 2, "pos": 1}, token.ErrType}, "no tier": {map[string]any{"pos": 1}, token.ErrType},
-		"position 0": {map[string]any{"tier": 1, "pos": 0}, token.ErrMalformed}, "half a position": {map[string]any{"tier": 1, "pos": 1.5}, token.ErrMalformed},
+		"tier 1": {map[string]any{"tier": 1, "pos": 1}, nil}, "tier 2": {map[string]any{"tier": 2, "pos": 1}, seal.ErrType}, "no tier": {map[string]any{"pos": 1}, seal.ErrType},
+		"position 0": {map[string]any{"tier": 1, "pos": 0}, seal.ErrMalformed}, "half a position": {map[string]any{"tier": 1, "pos": 1.5}, seal.ErrMalformed},
 	} {
 		claims := jwt.MapClaims{"iss": "millrace", "aud": "millrace-queue-gate", "sub": "e", "nbf": time.Now().Unix(), "exp": time.Now().Add(time.Minute).Unix()}
 		maps.Copy(claims, c.claims)
@@ -297,7 +296,7 @@ func TestIssueRefusesWhatJSONChanges(t *testing.T) {
 			t.Errorf("%.40q was issued", c)
 		}
 	}
-	for _, c := range []token.GateClaims{{Position: 1}, {Event: "e"}, {Event: "e", Position: -1}, {Event: "\xff", Position: 1}} {
+	for _, c := range []tokens.GateClaims{{Position: 1}, {Event: "e"}, {Event: "e", Position: -1}, {Event: "\xff", Position: 1}} {
 		if text, err := g.Issue(c); err == nil || text != "" {
 			t.Errorf("%+v was issued", c)
 		}
@@ -305,7 +304,8 @@ func TestIssueRefusesWhatJSONChanges(t *testing.T) {
 	// The longest names that a room takes fit, with any characters.
 	for _, r := range []string{"a", "\x00", "\u2028", "쇼", "<"} {
 		name := strings.Repeat(r, 256/len(r))
-		c, err := e.Verify(must(e.Issue(token.EntryClaims{Event: name[:len(name)/len(r)/2*len(r)], User: name, ID: "18446744073709551615.9007199254740992"})))
+		show := name[:len(name)/len(r)/2*len(r)]
+		c, err := e.Verify(must(e.Issue(token.EntryClaims{Event: show, User: name, ID: "18446744073709551615.9007199254740992"})), show)
 		if err != nil || c.User != name {
 			t.Errorf("256 bytes of %q: %v", r, err)
 		}
@@ -317,7 +317,7 @@ func TestConfig(t *testing.T) {
 		t.Error("no ring was taken")
 	}
 	for _, lasts := range []time.Duration{-1, time.Millisecond} {
-		if _, err := token.NewGates(ring(t, newSecret), token.Config{Lasts: lasts}); err == nil || !strings.Contains(err.Error(), "Config.Lasts") {
+		if _, err := tokens.NewGates(ring(t, newSecret), tokens.Config{Lasts: lasts}); err == nil || !strings.Contains(err.Error(), "Config.Lasts") {
 			t.Errorf("%s: %v", lasts, err)
 		}
 	}
@@ -326,10 +326,10 @@ func TestConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := must(mine.Issue(token.EntryClaims{Event: "e", User: "u", ID: "1"}))
-	if c, err := mine.Verify(text); err != nil || c.ExpiresAt.Sub(c.IssuedAt) != time.Minute || mine.Lasts() != time.Minute {
+	if c, err := mine.Verify(text, "e"); err != nil || c.ExpiresAt.Sub(c.IssuedAt) != time.Minute || mine.Lasts() != time.Minute {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if _, err := entries(t, newSecret).Verify(text); !errors.Is(err, token.ErrType) {
+	if _, err := entries(t, newSecret).Verify(text, "e"); !errors.Is(err, seal.ErrType) {
 		t.Errorf("a token of another issuer: %v", err)
 	}
 }
@@ -339,7 +339,7 @@ func FuzzEntryVerify(f *testing.F) {
 	f.Add(must(e.Issue(token.EntryClaims{Event: "e", User: "u", ID: "1", ExpiresAt: time.Now().Add(time.Hour)})))
 	f.Add("eyJhbGciOiJub25lIn0.e30.")
 	f.Fuzz(func(t *testing.T, text string) {
-		c, err := e.Verify(text)
+		c, err := e.Verify(text, "e")
 		if err != nil {
 			if token.Reason(err) == "" || c != (token.EntryClaims{}) {
 				t.Fatalf("%+v, %v", c, err)
@@ -354,12 +354,12 @@ func FuzzEntryVerify(f *testing.F) {
 
 func FuzzGateVerify(f *testing.F) {
 	g := gates(f, newSecret)
-	f.Add(must(g.Issue(token.GateClaims{Event: "e", Position: 7, ExpiresAt: time.Now().Add(time.Hour)})), "e")
+	f.Add(must(g.Issue(tokens.GateClaims{Event: "e", Position: 7, ExpiresAt: time.Now().Add(time.Hour)})), "e")
 	f.Add("eyJhbGciOiJub25lIn0.e30.", "")
 	f.Fuzz(func(t *testing.T, text, event string) {
 		c, err := g.Verify(text, event)
 		if err != nil {
-			if token.Reason(err) == "" || c != (token.GateClaims{}) {
+			if token.Reason(err) == "" || c != (tokens.GateClaims{}) {
 				t.Fatalf("%+v, %v", c, err)
 			}
 			return
@@ -375,7 +375,7 @@ func BenchmarkEntryVerify(b *testing.B) {
 	text := must(e.Issue(token.EntryClaims{Event: "show-1", User: "member-123456", ID: "1.2"}))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := e.Verify(text); err != nil {
+		if _, err := e.Verify(text, "show-1"); err != nil {
 			b.Fatal(err)
 		}
 	}

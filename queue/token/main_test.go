@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/millrace-go/millrace/internal/tokens"
 	"github.com/millrace-go/millrace/queue/token"
 )
 
@@ -34,9 +35,9 @@ func entries(t testing.TB, secrets ...string) *token.Entries {
 	return e
 }
 
-func gates(t testing.TB, secrets ...string) *token.Gates {
+func gates(t testing.TB, secrets ...string) *tokens.Gates {
 	t.Helper()
-	g, err := token.NewGates(ring(t, secrets...), token.Config{})
+	g, err := tokens.NewGates(ring(t, secrets...), tokens.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,39 +11,41 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/seal"
+	"github.com/millrace-go/millrace/internal/tokens"
 	"github.com/millrace-go/millrace/queue/token"
 )
 
-var request = token.Pass{Method: "POST", Path: "/api/seats/reserve", Event: "e", User: "u"}
+var request = tokens.Pass{Method: "POST", Path: "/api/seats/reserve", Event: "e", User: "u"}
 
 func TestPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		passes := token.NewPasses(ring(t, newSecret))
+		passes := tokens.NewPasses(ring(t, newSecret))
 		time.Sleep(300 * time.Millisecond) // within a second, as it is outside a test
 		text := passes.Sign(request)
-		check := func(what, text string, p token.Pass, want error) {
+		check := func(what, text string, p tokens.Pass, want error) {
 			t.Helper()
 			if err := passes.Check(text, p); !errors.Is(err, want) {
 				t.Errorf("%s: %v, want %v", what, err, want)
 			}
 		}
 		check("itself", text, request, nil)
-		check("another method", text, token.Pass{Method: "GET", Path: request.Path, Event: "e", User: "u"}, token.ErrSignature)
-		check("another path", text, token.Pass{Method: "POST", Path: "/api/seats/reserve/", Event: "e", User: "u"}, token.ErrSignature)
-		check("another event", text, token.Pass{Method: "POST", Path: request.Path, Event: "f", User: "u"}, token.ErrSignature)
-		check("another user", text, token.Pass{Method: "POST", Path: request.Path, Event: "e", User: "v"}, token.ErrSignature)
-		check("nobody", text, token.Pass{Method: "POST", Path: request.Path, Event: "e"}, token.ErrSignature)
+		check("another method", text, tokens.Pass{Method: "GET", Path: request.Path, Event: "e", User: "u"}, seal.ErrSignature)
+		check("another path", text, tokens.Pass{Method: "POST", Path: "/api/seats/reserve/", Event: "e", User: "u"}, seal.ErrSignature)
+		check("another event", text, tokens.Pass{Method: "POST", Path: request.Path, Event: "f", User: "u"}, seal.ErrSignature)
+		check("another user", text, tokens.Pass{Method: "POST", Path: request.Path, Event: "e", User: "v"}, seal.ErrSignature)
+		check("nobody", text, tokens.Pass{Method: "POST", Path: request.Path, Event: "e"}, seal.ErrSignature)
 		check("none", "", request, token.ErrMissing)
 		for _, bad := range []string{"true", "1", "..", "a.b.c", text + "=", text + ".", strings.Replace(text, ".", ".0", 1), strings.Replace(text, ".", ".+", 1), text + "\n", strings.Repeat("a", 1<<20)} {
-			if err := passes.Check(bad, request); !errors.Is(err, token.ErrMalformed) {
+			if err := passes.Check(bad, request); !errors.Is(err, seal.ErrMalformed) {
 				t.Errorf("%.80q: %v", bad, err)
 			}
 		}
 		part := strings.Split(text, ".")
-		check("no signature", part[0]+"."+part[1]+".", request, token.ErrSignature)
-		check("half a signature", part[0]+"."+part[1]+"."+part[2][:20], request, token.ErrSignature)
-		check("unknown key", "00000000."+part[1]+"."+part[2], request, token.ErrSignature)
-		check("another time", fmt.Sprintf("%s.%d.%s", part[0], time.Now().Unix()+1, part[2]), request, token.ErrSignature)
+		check("no signature", part[0]+"."+part[1]+".", request, seal.ErrSignature)
+		check("half a signature", part[0]+"."+part[1]+"."+part[2][:20], request, seal.ErrSignature)
+		check("unknown key", "00000000."+part[1]+"."+part[2], request, seal.ErrSignature)
+		check("another time", fmt.Sprintf("%s.%d.%s", part[0], time.Now().Unix()+1, part[2]), request, seal.ErrSignature)
 
 		time.Sleep(30 * time.Second)
 		check("30 s later", text, request, nil)
@@ -56,9 +58,9 @@ func TestPass(t *testing.T) {
 // clock that is at most 30 s ahead.
 func TestPassByTheRecipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		passes := token.NewPasses(ring(t, oldSecret, newSecret))
+		passes := tokens.NewPasses(ring(t, oldSecret, newSecret))
 		key, id := keyOf(newSecret, "pass")
-		for ahead, want := range map[int64]error{-31: token.ErrExpired, -30: nil, 0: nil, 30: nil, 31: token.ErrNotYet} {
+		for ahead, want := range map[int64]error{-31: token.ErrExpired, -30: nil, 0: nil, 30: nil, 31: seal.ErrNotYet} {
 			at := time.Now().Unix() + ahead
 			mac := hmac.New(sha256.New, key)
 			fmt.Fprintf(mac, "POST\n/api/seats/reserve\ne\nu\n%d", at)
@@ -72,22 +74,22 @@ func TestPassByTheRecipe(t *testing.T) {
 
 // A line feed within a part could make two requests have one text.
 func TestPassPartsDoNotRunTogether(t *testing.T) {
-	passes := token.NewPasses(ring(t, newSecret))
-	text := passes.Sign(token.Pass{Method: "GET", Path: "/a", Event: "e\nf", User: "g"})
-	for _, p := range []token.Pass{{Method: "GET", Path: "/a\ne", Event: "f", User: "g"}, {Method: "GET", Path: "/a", Event: "e", User: "f\ng"}, {Method: "GET", Path: "/a", Event: "e\nf", User: "g"}} {
-		if err := passes.Check(text, p); !errors.Is(err, token.ErrMalformed) {
+	passes := tokens.NewPasses(ring(t, newSecret))
+	text := passes.Sign(tokens.Pass{Method: "GET", Path: "/a", Event: "e\nf", User: "g"})
+	for _, p := range []tokens.Pass{{Method: "GET", Path: "/a\ne", Event: "f", User: "g"}, {Method: "GET", Path: "/a", Event: "e", User: "f\ng"}, {Method: "GET", Path: "/a", Event: "e\nf", User: "g"}} {
+		if err := passes.Check(text, p); !errors.Is(err, seal.ErrMalformed) {
 			t.Errorf("%+v: %v", p, err)
 		}
 	}
 }
 
 func FuzzPassCheck(f *testing.F) {
-	passes := token.NewPasses(ring(f, newSecret))
+	passes := tokens.NewPasses(ring(f, newSecret))
 	f.Add(passes.Sign(request), "POST", "/api/seats/reserve", "e", "u")
 	f.Add("00000000.1.AAAA", "", "", "", "")
 	f.Fuzz(func(t *testing.T, text, method, path, event, user string) {
-		err := passes.Check(text, token.Pass{Method: method, Path: path, Event: event, User: user})
-		if err == nil && (token.Pass{Method: method, Path: path, Event: event, User: user}) != request {
+		err := passes.Check(text, tokens.Pass{Method: method, Path: path, Event: event, User: user})
+		if err == nil && (tokens.Pass{Method: method, Path: path, Event: event, User: user}) != request {
 			t.Fatalf("nobody has signed %q", text)
 		}
 		if err != nil && token.Reason(err) == "" {

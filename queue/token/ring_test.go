@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/seal"
+	"github.com/millrace-go/millrace/internal/tokens"
 	"github.com/millrace-go/millrace/queue/token"
 )
 
@@ -44,7 +45,7 @@ func TestPrintingTellsNoKey(t *testing.T) {
 	}
 	for name, v := range map[string]any{
 		"ring": r, "ring by value": *r, "entries": entries(t, newSecret), "gates": gates(t, newSecret),
-		"tickets": seal.NewTickets(r), "requests": seal.NewRequests(r), "passes": token.NewPasses(r), "passes by value": *token.NewPasses(r),
+		"tickets": seal.NewTickets(r), "requests": seal.NewRequests(r), "passes": tokens.NewPasses(r), "passes by value": *tokens.NewPasses(r),
 	} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 			text := fmt.Sprintf(verb, v)
@@ -72,10 +73,10 @@ func TestRotation(t *testing.T) {
 			func(s []string) string {
 				return must(entries(t, s...).Issue(token.EntryClaims{Event: "e", User: "u", ID: "1"}))
 			},
-			func(s []string, text string) error { _, err := entries(t, s...).Verify(text); return err },
+			func(s []string, text string) error { _, err := entries(t, s...).Verify(text, "e"); return err },
 		},
 		"gate": {
-			func(s []string) string { return must(gates(t, s...).Issue(token.GateClaims{Event: "e", Position: 1})) },
+			func(s []string) string { return must(gates(t, s...).Issue(tokens.GateClaims{Event: "e", Position: 1})) },
 			func(s []string, text string) error { _, err := gates(t, s...).Verify(text, "e"); return err },
 		},
 		"ticket": {
@@ -98,10 +99,10 @@ func TestRotation(t *testing.T) {
 		},
 		"pass": {
 			func(s []string) string {
-				return token.NewPasses(ring(t, s...)).Sign(token.Pass{Method: "GET", Path: "/"})
+				return tokens.NewPasses(ring(t, s...)).Sign(tokens.Pass{Method: "GET", Path: "/"})
 			},
 			func(s []string, text string) error {
-				return token.NewPasses(ring(t, s...)).Check(text, token.Pass{Method: "GET", Path: "/"})
+				return tokens.NewPasses(ring(t, s...)).Check(text, tokens.Pass{Method: "GET", Path: "/"})
 			},
 		},
 	}
@@ -117,8 +118,8 @@ func TestRotation(t *testing.T) {
 			{"old, after", after, signedByOld, nil},
 			{"new, after", after, signedByNew, nil},
 			{"new, when the old one is out", over, signedByNew, nil},
-			{"old, when the old one is out", over, signedByOld, token.ErrSignature},
-			{"new, on a machine that has only the old one", before, signedByNew, token.ErrSignature},
+			{"old, when the old one is out", over, signedByOld, seal.ErrSignature},
+			{"new, on a machine that has only the old one", before, signedByNew, seal.ErrSignature},
 		} {
 			if err := k.verify(c.secrets, c.text); !errors.Is(err, c.want) {
 				t.Errorf("%s: %s: %v, want %v", name, c.what, err, c.want)

@@ -41,7 +41,7 @@ func TestSQS(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if err := b.Declare(ctx, bus.Topic{Name: queuenotice.DefaultTopic}); err != nil {
+	if err := b.Declare(ctx, bus.Topic{Name: "queue-admitted"}); err != nil {
 		t.Fatal(err)
 	}
 	queues, err := client.ListQueues(ctx, &sqs.ListQueuesInput{QueueNamePrefix: &prefix})
@@ -70,8 +70,8 @@ func TestSQS(t *testing.T) {
 	if err := n.Run(ended); err != nil {
 		t.Fatal(err)
 	}
-	if n.Published() != 3 || n.Dropped() != 0 {
-		t.Errorf("%d published, %d dropped", n.Published(), n.Dropped())
+	if published, dropped := n.Counts(); published != 3 || dropped != 0 {
+		t.Errorf("%d published, %d dropped", published, dropped)
 	}
 	var got []types.Message
 	for len(got) < 2 {

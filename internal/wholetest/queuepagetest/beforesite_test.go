@@ -45,10 +45,10 @@ func openShop(t *testing.T) *shop {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprintf(w, "<!doctype html><title>shop</title><link rel=icon href=data:,><body data-view=inside data-user=%q>", r.Header.Get(gate.UserHeader))
+		fmt.Fprintf(w, "<!doctype html><title>shop</title><link rel=icon href=data:,><body data-view=inside data-user=%q>", r.Header.Get("X-Millrace-User"))
 	})
 	mux.HandleFunc("POST /pay/return", func(w http.ResponseWriter, r *http.Request) {
-		user := r.Header.Get(gate.UserHeader)
+		user := r.Header.Get("X-Millrace-User")
 		s.paid.Store(&user)
 		http.Redirect(w, r, "/thanks", http.StatusSeeOther)
 	})
@@ -63,8 +63,6 @@ func openShop(t *testing.T) *shop {
 	quiet := slog.New(slog.DiscardHandler)
 	s.room, err = queue.New(memory, ring, queue.Config{Threshold: 1, Tick: 50 * time.Millisecond, Refresh: 50 * time.Millisecond, MaxStale: 300 * time.Millisecond, Logger: quiet})
 	must(err)
-	admitter, err := queue.NewAdmitter(s.room, queue.AdmitterConfig{})
-	must(err)
 	g, err := gate.New(s.room, gate.Config{Event: "sale", Keys: ring, Origin: at, Pass: []string{"/pay/return"}, Logger: quiet})
 	must(err)
 	handler, err := g.Handler()
@@ -73,7 +71,7 @@ func openShop(t *testing.T) *shop {
 	s.url = server.URL
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { _ = admitter.Run(ctx) }) // it returns nil
+	running.Go(func() { _ = s.room.Run(ctx) }) // it returns nil
 	t.Cleanup(func() {
 		cancel()
 		running.Wait()

@@ -1,7 +1,7 @@
 package queuepagetest
 
 import (
-	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -47,10 +47,6 @@ func challengedSite(t *testing.T, bits int, on *atomic.Bool) (base string) {
 	must(err)
 	limiter, err := keyed.New(nil, keyed.Config{})
 	must(err)
-	c, err := challenge.New(challenge.Config{
-		Keys: ring, Limiter: limiter, Bits: bits, On: func(string) bool { return on.Load() }, Accessible: challenge.Accessible{Wait: time.Second},
-	})
-	must(err)
 	var users atomic.Int64
 	rooms, err := queuehttp.New(room, entries, queuehttp.Config{
 		User: func(r *http.Request) (string, error) {
@@ -59,15 +55,18 @@ func challengedSite(t *testing.T, bits int, on *atomic.Bool) (base string) {
 			}
 			return "", http.ErrNoCookie
 		},
-		Challenge: c, NoCookies: true, Logger: quiet,
+		Challenge: &challenge.Config{
+			Keys: ring, Limiter: limiter, Bits: bits, On: func(string) bool { return on.Load() }, Accessible: challenge.Accessible{Wait: time.Second},
+		},
+		NoCookies: true, Logger: quiet,
 		JoinRates: &queuehttp.JoinRates{Limiter: limiter, Rate: queuehttp.JoinRate{PerSecond: 1, Burst: 2}, Proxies: queuehttp.Proxies{Peer: true}},
 	})
 	must(err)
 	page, err := queuepage.New(queuepage.Config{Solver: "/solver.js"})
 	must(err)
 	mux := http.NewServeMux()
-	rooms.Mount(mux, "/api/queue", nil)
-	mux.Handle("GET /solver.js", c.Solver())
+	rooms.Mount(mux.Handle, "/api/queue", nil)
+	mux.Handle("GET /solver.js", challenge.Solver())
 	mux.HandleFunc("GET /queue/{eventId}", func(w http.ResponseWriter, r *http.Request) {
 		if _, err := r.Cookie("visitor"); err != nil {
 			http.SetCookie(w, &http.Cookie{Name: "visitor", Value: fmt.Sprint("v", users.Add(1)), Path: "/"})
@@ -121,18 +120,7 @@ func TestBrowserProofTime(t *testing.T) {
 	tb := open(t, challengedSite(t, 12, &on), phone())
 	tb.visit("/plain")
 	set(tb, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: 6})
-	ring, err := token.NewRing("a secret of this test that is long enough")
-	if err != nil {
-		t.Fatal(err)
-	}
-	limiter, err := keyed.New(nil, keyed.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := challenge.New(challenge.Config{Keys: ring, Limiter: limiter, Accessible: challenge.Accessible{Wait: -1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	join := joiner(t)
 	eval[bool](tb, `(fetch('/solver.js').then((answer) => answer.text()).then((source) => {
 		globalThis.solveIt = new Function('postMessage', source.replace('onmessage = ', 'return '));
 	}), true)`)
@@ -144,13 +132,60 @@ func TestBrowserProofTime(t *testing.T) {
 			const began = performance.now();
 			solveIt((said) => { if (said.answer) globalThis.answer = said.answer; })({ data: %s });
 			return performance.now() - began;
-		})()`, c.Question("show-1", user))))
-		if err := c.Check(context.Background(), "show-1", user, eval[string](tb, "answer")); err != nil {
-			t.Errorf("the answer of the browser: %v", err)
+		})()`, join(user, "").question)))
+		if status := join(user, eval[string](tb, "answer")).status; status != http.StatusOK {
+			t.Errorf("the answer of the browser is answered with %d", status)
 		}
 	}
 	slices.Sort(times)
 	t.Logf("ms for a proof, slowed six times: %.0f", times)
+}
+
+type joined struct {
+	status   int
+	question json.RawMessage
+}
+
+// joiner returns a function by which a user joins a room that challenges, with the proof of
+// the default and no other way, and brings an answer, if it is not empty.
+func joiner(t *testing.T) func(user, answer string) joined {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	memory, err := memqueue.New(memqueue.Config{})
+	must(err)
+	ring, err := token.NewRing("a secret of this test that is long enough")
+	must(err)
+	room, err := queue.New(memory, ring, queue.Config{Logger: slog.New(slog.DiscardHandler)})
+	must(err)
+	entries, err := token.NewEntries(ring, token.Config{})
+	must(err)
+	limiter, err := keyed.New(nil, keyed.Config{})
+	must(err)
+	rooms, err := queuehttp.New(room, entries, queuehttp.Config{
+		User:      func(r *http.Request) (string, error) { return r.Header.Get("X-User"), nil },
+		Challenge: &challenge.Config{Keys: ring, Limiter: limiter, Accessible: challenge.Accessible{Wait: -1}},
+	})
+	must(err)
+	mux := http.NewServeMux()
+	rooms.Mount(mux.Handle, "/api/queue", nil)
+	return func(user, answer string) joined {
+		t.Helper()
+		r := httptest.NewRequest("POST", "/api/queue/check/show-1", nil)
+		r.Header.Set("X-User", user)
+		if answer != "" {
+			r.Header.Set("X-Queue-Challenge", answer)
+		}
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		var body struct{ Challenge json.RawMessage }
+		must(json.Unmarshal(w.Body.Bytes(), &body))
+		return joined{w.Code, body.Challenge}
+	}
 }
 
 // TestBrowserTooManyJoins sees the words of the room for a network of many, in both

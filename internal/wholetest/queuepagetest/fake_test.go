@@ -69,7 +69,7 @@ type fake struct {
 func start(t *testing.T, room, gate queuepage.Config) *fake {
 	t.Helper()
 	f := &fake{release: make(chan struct{}), answers: map[string]answer{}}
-	gate.Kind = queuepage.Gate
+	gate.Gate = true
 	rooms, err := queuepage.New(room)
 	if err != nil {
 		t.Fatal(err)

@@ -77,8 +77,6 @@ func openSite(t *testing.T) *site {
 	// Each poll sees the store's clock as it is: a test moves it by minutes.
 	room, err := queue.New(s.store, ring, queue.Config{Threshold: 1, Seen: asleep, Tick: 100 * time.Millisecond, Refresh: time.Millisecond, MaxStale: 300 * time.Millisecond, Logger: quiet})
 	must(err)
-	admitter, err := queue.NewAdmitter(room, queue.AdmitterConfig{})
-	must(err)
 	counters, err := memgate.New(memgate.Config{})
 	must(err)
 	s.gate, err = frontgate.New(counters, ring, frontgate.Config{Line: room, Step: 1, Refresh: 10 * time.Millisecond})
@@ -96,15 +94,14 @@ func openSite(t *testing.T) *site {
 		Logger: quiet,
 	})
 	must(err)
-	waiting, err := queuepage.New(queuepage.Config{Bearer: queuepage.Bearer{Key: "member"}})
+	waiting, err := queuepage.New(queuepage.Config{BearerKey: "member"})
 	must(err)
-	before, err := queuepage.New(queuepage.Config{Kind: queuepage.Gate})
+	before, err := queuepage.New(queuepage.Config{Gate: true})
 	must(err)
 
 	mux := http.NewServeMux()
-	rooms.Mount(mux, "/api/queue", nil)
-	mux.HandleFunc("POST /vwr/assign/{eventId}", gates.Assign)
-	mux.HandleFunc("GET /vwr/check/{eventId}/{requestId}", gates.Check)
+	rooms.Mount(mux.Handle, "/api/queue", nil)
+	gates.Mount(mux.Handle, "/vwr")
 	mux.Handle("GET /queue/{eventId}", waiting)
 	mux.Handle("GET /vwr/{eventId}", before)
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) {
@@ -116,7 +113,7 @@ func openSite(t *testing.T) *site {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
-		if err := admitter.Run(ctx); err != nil {
+		if err := room.Run(ctx); err != nil {
 			t.Errorf("the admitter ended: %v", err)
 		}
 	})

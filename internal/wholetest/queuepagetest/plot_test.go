@@ -59,7 +59,7 @@ func TestBrowserPlot(t *testing.T) {
 		}
 	}
 	mux := http.NewServeMux()
-	h.MountAdmin(mux, func(name string) string { return "/" + name + "/{eventId}" })
+	h.MountAdmin(mux.Handle, func(name string) string { return "/" + name + "/{eventId}" })
 	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)

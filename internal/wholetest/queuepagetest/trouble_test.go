@@ -173,7 +173,7 @@ func TestBrowserEnds(t *testing.T) {
 // TestBrowserSignIn leads to the sign-in and back, and goes on when the visitor has
 // signed in meanwhile, with the token of this site.
 func TestBrowserSignIn(t *testing.T) {
-	f := start(t, queuepage.Config{SignIn: "/login?next={here}", Bearer: queuepage.Bearer{Key: "shop.session", Field: "token"}}, queuepage.Config{})
+	f := start(t, queuepage.Config{SignIn: "/login?next={here}", BearerKey: "shop.session", BearerField: "token"}, queuepage.Config{})
 	f.is("check", problem(401, "unauthorized"))
 	tb := open(t, f.URL, phone())
 	tb.visit("/queue/e?next=%2Fseats%3Fa%3D1")

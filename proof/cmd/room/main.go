@@ -62,10 +62,6 @@ func serve(args []string) error {
 	if err != nil {
 		return err
 	}
-	admitter, err := queue.NewAdmitter(room, queue.AdmitterConfig{})
-	if err != nil {
-		return err
-	}
 	handlers, err := queuehttp.New(room, entries, queuehttp.Config{User: func(r *http.Request) (string, error) {
 		return r.Header.Get("X-Fan"), nil
 	}})
@@ -73,9 +69,9 @@ func serve(args []string) error {
 		return err
 	}
 	mux := http.NewServeMux()
-	handlers.Mount(mux, "/api/queue", nil)
+	handlers.Mount(mux.Handle, "/api/queue", nil)
 	failed := make(chan error, 2)
-	go func() { failed <- admitter.Run(context.Background()) }()
+	go func() { failed <- room.Run(context.Background()) }()
 	server := &http.Server{Addr: args[0], Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	go func() { failed <- server.ListenAndServe() }()
 	return <-failed

@@ -143,11 +143,11 @@ func BenchmarkCheckAdmitted(b *testing.B) {
 }
 
 // The edge checks a token.
-func BenchmarkDecide(b *testing.B) {
+func BenchmarkPosition(b *testing.B) {
 	g, id := bench(b, 1)
 	turn, err := g.Check(b.Context(), event, id, "")
 	if err != nil {
 		b.Fatal(err)
 	}
-	parallel(b, func() error { _, _, err := g.Decide(b.Context(), event, turn.Token, ""); return err })
+	parallel(b, func() error { _, err := g.Position(b.Context(), event, turn.Token, ""); return err })
 }

@@ -34,7 +34,13 @@ func (f *gateFlags) joins() error {
 		if err != nil || !found || n < 0 {
 			return fmt.Errorf("--rate-of is %q; give a network and its rate, such as 203.0.113.0/24=50, or 0 for no bound", text)
 		}
-		rates.Networks = append(rates.Networks, queuehttp.NetworkRate{Network: network, JoinRate: queuehttp.JoinRate{PerSecond: n, Unbounded: n == 0}})
+		if _, twice := rates.Networks[network]; twice {
+			return fmt.Errorf("--rate-of names %s twice; give one rate", network)
+		}
+		if rates.Networks == nil {
+			rates.Networks = map[netip.Prefix]queuehttp.JoinRate{}
+		}
+		rates.Networks[network] = queuehttp.JoinRate{PerSecond: n, Unbounded: n == 0}
 	}
 	if f.rate > 0 || len(rates.Networks) > 0 {
 		f.Joins = &rates

@@ -69,14 +69,14 @@ func (a *app) queueVerify(f verifyFlags, args []string) error {
 	if err := f.compare(p); err != nil {
 		return err
 	}
-	order, err := p.Verify(leaves)
+	placeOf, err := p.Verify(leaves)
 	if err != nil {
 		return err
 	}
-	report := verifyReport{Event: p.Event, Count: order.Len(), Beacon: p.Beacon, Places: []placeReport{}}
+	report := verifyReport{Event: p.Event, Count: len(leaves), Beacon: p.Beacon, Places: []placeReport{}}
 	for i, leaf := range wanted {
-		place, there := order.Place(leaf)
-		if !there {
+		place := placeOf(leaf)
+		if place == 0 {
 			return fmt.Errorf("the leaf %s is not in the draw: its person came after the freeze, was silent before it, or was left out; a receipt from before the freeze shows which", args[i])
 		}
 		report.Places = append(report.Places, placeReport{leaf.String(), place})
@@ -84,7 +84,7 @@ func (a *app) queueVerify(f verifyFlags, args []string) error {
 	if a.json {
 		return a.printJSON(report)
 	}
-	if err := a.print("%s: the order of %d follows from the commitment, the leaves and the seed", plain(p.Event), order.Len()); err != nil {
+	if err := a.print("%s: the order of %d follows from the commitment, the leaves and the seed", plain(p.Event), len(leaves)); err != nil {
 		return err
 	}
 	if p.Beacon == "" {
@@ -93,7 +93,7 @@ func (a *app) queueVerify(f verifyFlags, args []string) error {
 		}
 	}
 	for _, one := range report.Places {
-		if err := a.print("%s  place %d of %d", one.Leaf, one.Place, order.Len()); err != nil {
+		if err := a.print("%s  place %d of %d", one.Leaf, one.Place, len(leaves)); err != nil {
 			return err
 		}
 	}

@@ -67,15 +67,11 @@ func newGeneration(all *stores, s Settings, draining func() bool) (*generation, 
 
 // run admits visitors until end is called.
 func (n *generation) run() error {
-	admitter, err := queue.NewAdmitter(n.room, queue.AdmitterConfig{})
-	if err != nil {
-		return err
-	}
 	ctx, stop := context.WithCancel(context.Background())
 	n.stop = stop
 	go func() {
 		defer close(n.stopped)
-		_ = admitter.Run(ctx) // it returns nil
+		_ = n.room.Run(ctx) // it returns nil
 	}()
 	return nil
 }

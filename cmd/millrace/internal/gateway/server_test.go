@@ -288,8 +288,7 @@ func TestJoinRateIsShared(t *testing.T) {
 	at, _, _ := site(t)
 	s := settings(at)
 	s.Redis, s.Prefix = servicetest.Redis(t), "t"+uuid.NewString()[:8]+":"
-	local := queuehttp.NetworkRate{Network: netip.MustParsePrefix("127.0.0.0/8"), JoinRate: queuehttp.JoinRate{PerSecond: 1, Burst: 3}}
-	s.Joins = &queuehttp.JoinRates{Networks: []queuehttp.NetworkRate{local}}
+	s.Joins = &queuehttp.JoinRates{Networks: map[netip.Prefix]queuehttp.JoinRate{netip.MustParsePrefix("127.0.0.0/8"): {PerSecond: 1, Burst: 3}}}
 	var homes []string
 	for range 2 {
 		server, _ := start(t, s)

@@ -120,12 +120,10 @@ func gateOf(all *stores, s Settings, keys *token.Ring, room *queue.Room) (*gate.
 		own.Limiter = all.joins
 		cfg.JoinRates = &own
 	}
-	var err error
-	if cfg.Challenge, err = challenge.New(challenge.Config{Keys: keys, Limiter: all.joins, On: func(string) bool { return s.Challenge }}); err != nil {
-		return nil, err
-	}
+	cfg.Challenge = &challenge.Config{Keys: keys, Limiter: all.joins, On: func(string) bool { return s.Challenge }}
 	switch {
 	case s.Judge == "none":
+		var err error
 		if cfg.Origin, err = url.Parse(s.To); err != nil {
 			return nil, fmt.Errorf("the address of the site behind the gate: %w", err)
 		}

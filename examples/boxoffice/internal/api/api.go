@@ -29,7 +29,7 @@ type Operator interface {
 	Groups
 }
 
-// Config of an [API]; all of it is required but Lane, Passes, Artists, Social, Inbox, Live,
+// Config of an [API]; all of it is required but Lane, PassKeys, Artists, Social, Inbox, Live,
 // Chat, Admissions, Writers, Wait and Logger.
 type Config struct {
 	Store    *store.Store
@@ -43,8 +43,8 @@ type Config struct {
 	Gate     *frontgate.Gate
 	// Lane is nil where no member has a lane in the waiting rooms.
 	Lane Lane
-	// Passes are the passes of a trusted edge; nil trusts no edge.
-	Passes     *token.Passes
+	// PassKeys are the keys of a trusted edge; nil trusts no edge.
+	PassKeys   *token.Ring
 	AdminToken string
 	Operator   Operator
 	// Artists is nil where artists are not mirrored.
@@ -70,7 +70,7 @@ type Config struct {
 func (c Config) validate() error {
 	if c.Store == nil || c.Catalog == nil || c.Booking == nil || c.Payments == nil || c.Door == nil ||
 		c.Login == nil || c.Room == nil || c.Entries == nil || c.Gate == nil || c.Operator == nil || c.AdminToken == "" {
-		return errors.New("api: Config is not complete; only Lane, Passes, Artists, Social, Inbox, Live, Chat, Admissions, Writers, Wait and Logger may be left out")
+		return errors.New("api: Config is not complete; only Lane, PassKeys, Artists, Social, Inbox, Live, Chat, Admissions, Writers, Wait and Logger may be left out")
 	}
 	return nil
 }

@@ -33,30 +33,26 @@ func newWaitingRoutes(cfg Config, g *guard) (q *waitingRoutes, err error) {
 	if q.gate, err = q.newGate(cfg.Gate); err != nil {
 		return nil, err
 	}
-	q.queue, err = q.newQueue(cfg.Room, cfg.Lane, cfg.Passes)
+	q.queue, err = q.newQueue(cfg.Room, cfg.Lane, cfg.PassKeys)
 	return q, err
 }
 
 func (q *waitingRoutes) mount(g *guard) {
-	q.queue.Mount(g.mux, "/api/queue", func(next http.Handler) http.Handler {
+	q.queue.Mount(g.mux.Handle, "/api/queue", func(next http.Handler) http.Handler {
 		return g.handle(g.admin(func(w http.ResponseWriter, r *http.Request) error {
 			next.ServeHTTP(w, r)
 			return nil
 		}))
 	})
-	g.public("POST /vwr/assign/{eventId}", q.ofShow(q.gate.Assign))
-	g.public("GET /vwr/check/{eventId}/{requestId}", q.ofShow(q.gate.Check))
-	g.operator("POST /api/admin/vwr/activate/{eventId}", q.ofShow(q.gate.Activate))
-	g.operator("POST /api/admin/vwr/deactivate/{eventId}", q.ofShow(q.gate.Deactivate))
-	g.operator("POST /api/admin/vwr/advance/{eventId}", q.ofShow(q.gate.Advance))
-	g.operator("GET /api/admin/vwr/status/{eventId}", q.ofShow(q.gate.Status))
+	q.gate.Mount(func(pattern string, h http.Handler) { g.public(pattern, q.ofShow(h)) }, "/vwr")
+	q.gate.MountAdmin(func(pattern string, h http.Handler) { g.operator(pattern, q.ofShow(h)) }, "/api/admin/vwr")
 }
 
 // newQueue makes the handlers of the waiting room.
-func (q *waitingRoutes) newQueue(room *queue.Room, lane Lane, passes *token.Passes) (*queuehttp.Handlers, error) {
+func (q *waitingRoutes) newQueue(room *queue.Room, lane Lane, edge *token.Ring) (*queuehttp.Handlers, error) {
 	return queuehttp.New(room, q.entries, queuehttp.Config{
 		User: q.guard.login.Member, Known: q.onSale, KnownFor: knownFor, Gate: q.gate.Position, Lane: lane.of(q.guard.login), NewPosition: q.gate.NewPosition,
-		EntryCookie: entryCookie, Passes: passes, Fail: q.queueProblem, Secure: door.HTTPS, Logger: q.guard.log,
+		EntryCookie: entryCookie, PassKeys: edge, Fail: q.queueProblem, Secure: door.HTTPS, Logger: q.guard.log,
 	})
 }
 

@@ -26,7 +26,7 @@ func passTo(t *testing.T, secret, method, path, user string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return token.NewPasses(ring).Sign(token.Pass{Method: method, Path: path, Event: "show-1", User: user})
+	return token.Pass{Method: method, Path: path, Event: "show-1", User: user}.Sign(ring)
 }
 
 // with makes a request of a member with an edge's header.

@@ -158,9 +158,9 @@ func (o *office) start(run *stages, s *server, ln net.Listener) {
 	if o.streams != nil {
 		run.start("open streams", o.streams.Drain)
 	}
-	if w := o.waiting; w != nil && w.admitter != nil {
+	if w := o.waiting; w != nil && w.admits {
 		// A member admitted during the shutdown could find the server closed.
-		run.start("admitter", w.admitter.Run)
+		run.start("admitter", w.room.Run)
 		if o.cfg.Queue.Opening.Show != "" {
 			run.start("opening", o.opensLater)
 		}

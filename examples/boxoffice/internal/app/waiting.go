@@ -28,11 +28,11 @@ type waiting struct {
 	room    *queue.Room
 	entries *token.Entries
 	gate    *frontgate.Gate
-	passes  *token.Passes // nil where no edge is trusted
+	edge    *token.Ring // nil where no edge is trusted
 	// tables is a part that makes the tables of the gates; nil where none are needed.
 	tables func(context.Context) error
-	// admitter is nil in a process that does not admit from the line.
-	admitter *queue.Admitter
+	// admits says that the process admits from the line.
+	admits bool
 	// notices is nil where they are off.
 	notices *queuenotice.Notices
 	shows   *catalog.Catalog
@@ -64,11 +64,9 @@ func newWaiting(b *base, shows *catalog.Catalog, admitted *admitted) (*waiting, 
 		return nil, err
 	}
 	if len(b.cfg.EdgeSecrets) > 0 {
-		edge, err := token.NewRing(b.cfg.EdgeSecrets...)
-		if err != nil {
+		if w.edge, err = token.NewRing(b.cfg.EdgeSecrets...); err != nil {
 			return nil, fmt.Errorf("BOXOFFICE_EDGE_SECRET (--edge-secret): %w", err)
 		}
-		w.passes = token.NewPasses(edge)
 	}
 	store, counters, err := waitingStores(b)
 	if err != nil {
@@ -92,10 +90,8 @@ func newWaiting(b *base, shows *catalog.Catalog, admitted *admitted) (*waiting, 
 	if w.gate, err = frontgate.New(counters, keys, frontgate.Config{Line: w.room, Logger: b.log}); err != nil {
 		return nil, err
 	}
-	if b.cfg.Has(config.RoleAdmitter) {
-		w.admitter, err = queue.NewAdmitter(w.room, queue.AdmitterConfig{})
-	}
-	return w, err
+	w.admits = b.cfg.Has(config.RoleAdmitter)
+	return w, nil
 }
 
 func roomConfig(b *base, shows *catalog.Catalog) queue.Config {

@@ -344,7 +344,10 @@ func TestNotices(t *testing.T) {
 	}
 	ann.leave()
 	bob.enters()
-	boxtest.WaitFor(t, "the notices", func() bool { return p.app.office.waiting.notices.Published() == 2 })
+	boxtest.WaitFor(t, "the notices", func() bool {
+		published, _ := p.app.office.waiting.notices.Counts()
+		return published == 2
+	})
 	reader, err := bus.Open(t.Context(), url, schemes(transport{})...)
 	if err != nil {
 		t.Fatal(err)
@@ -411,7 +414,10 @@ func TestNoticesAway(t *testing.T) {
 	bob.check()
 	ann.leave()
 	bob.enters()
-	boxtest.WaitFor(t, "the notices to be dropped", func() bool { return p.app.office.waiting.notices.Dropped() == 2 })
+	boxtest.WaitFor(t, "the notices to be dropped", func() bool {
+		_, dropped := p.app.office.waiting.notices.Counts()
+		return dropped == 2
+	})
 	if list := p.admitted(); list.State != "away" {
 		t.Errorf("%+v", list)
 	}

@@ -18,7 +18,7 @@ func newWeb(o *office) (answers *api.API, pages *site.Site, err error) {
 	}
 	cfg := api.Config{
 		Store: o.store, Catalog: o.sales.catalog, Booking: o.sales.booking, Payments: o.sales.payments, Door: o.sales.door, Login: login,
-		Room: o.waiting.room, Entries: o.waiting.entries, Gate: o.waiting.gate, Passes: o.waiting.passes, Lane: laneOf(o.base, o.sales.payments), AdminToken: o.cfg.AdminToken, Operator: o.operator, Logger: o.log,
+		Room: o.waiting.room, Entries: o.waiting.entries, Gate: o.waiting.gate, PassKeys: o.waiting.edge, Lane: laneOf(o.base, o.sales.payments), AdminToken: o.cfg.AdminToken, Operator: o.operator, Logger: o.log,
 		Social: o.social, Inbox: o.news.inbox, Live: o.news.live, Chat: o.news.chat, Admissions: o.admitted,
 	}
 	if o.artists != nil {

@@ -1,11 +1,15 @@
 package site_test
 
 import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,21 +35,32 @@ func TestPlaceOfADraw(t *testing.T) {
 	require.NoError(t, err)
 	module := filepath.Join(t.TempDir(), "draw.mjs") // the name tells node that it is a module
 	require.NoError(t, os.WriteFile(module, text, 0o600))
-	seed, beacon := make([]byte, draw.Size), []byte("a beacon")
+	seed, beacon := make([]byte, sha256.Size), []byte("a beacon")
+	leafOf := func(user string) (l draw.Leaf) {
+		mac := hmac.New(sha256.New, []byte("key"))
+		mac.Write([]byte(user))
+		mac.Sum(l[:0])
+		return l
+	}
 	leaves := make([]draw.Leaf, 50)
 	for i := range leaves {
-		leaves[i] = draw.LeafOf([]byte("key"), fmt.Sprint("fan-", i))
+		leaves[i] = leafOf(fmt.Sprint("fan-", i))
 	}
-	draw.Sort(leaves)
-	order, root, commitment := draw.NewOrder(seed, beacon, leaves), draw.Root(leaves), draw.Commitment(seed)
+	slices.SortFunc(leaves, func(a, b draw.Leaf) int { return bytes.Compare(a[:], b[:]) })
+	all := sha256.New()
+	for _, leaf := range leaves {
+		all.Write(leaf[:])
+	}
+	commitment := sha256.Sum256(seed)
+	published := draw.Published{Count: len(leaves), Seed: seed, Root: all.Sum(nil), Commitment: commitment[:], Beacon: "a name", Value: beacon}
+	placeOf, err := published.Verify(leaves)
+	require.NoError(t, err)
 	var texts []string
 	var want []int
 	for _, leaf := range leaves {
-		place, ok := order.Place(leaf)
-		require.True(t, ok)
-		texts, want = append(texts, leaf.String()), append(want, place)
+		texts, want = append(texts, leaf.String()), append(want, placeOf(leaf))
 	}
-	asked, want := append(texts[:len(texts):len(texts)], draw.LeafOf([]byte("key"), "late").String()), append(want, 0)
+	asked, want := append(texts[:len(texts):len(texts)], leafOf("late").String()), append(want, 0)
 
 	places := func(p draw.Published, leaves []string) (got []*int) {
 		t.Helper()
@@ -62,13 +77,12 @@ func TestPlaceOfADraw(t *testing.T) {
 		require.NoError(t, json.Unmarshal(out, &got))
 		return got
 	}
-	published := draw.Published{Count: len(leaves), Seed: seed, Root: root[:], Commitment: commitment[:], Value: beacon}
 	for i, place := range places(published, texts) {
 		require.NotNil(t, place)
 		require.Equal(t, want[i], *place)
 	}
 	other := published
-	other.Commitment = root[:]
+	other.Commitment = published.Root
 	for name, got := range map[string][]*int{
 		"another seed": places(other, texts), "a leaf too few": places(published, texts[1:]),
 		"another leaf": places(published, append([]string{asked[len(texts)]}, texts[1:]...)),

@@ -14,7 +14,7 @@ import (
 // same for every event and visitor, so that a crowd costs only bytes.
 func waitingPages(font string) (line, gate http.Handler, err error) {
 	cfg := queuepage.Config{
-		Bearer: queuepage.Bearer{Key: "boxoffice.session", Field: "token"},
+		BearerKey: "boxoffice.session", BearerField: "token",
 		SignIn: "/login?next={here}", EntryKey: "boxoffice.entry.{eventId}", Show: "/api/shows/{eventId}",
 		Brand: brand(font),
 	}
@@ -22,7 +22,7 @@ func waitingPages(font string) (line, gate http.Handler, err error) {
 		return nil, nil, fmt.Errorf("site: the waiting page: %w", err)
 	}
 	// A number needs no sign-in.
-	cfg.Kind, cfg.Bearer, cfg.SignIn, cfg.EntryKey = queuepage.Gate, queuepage.Bearer{}, "", ""
+	cfg.Gate, cfg.BearerKey, cfg.BearerField, cfg.SignIn, cfg.EntryKey = true, "", "", "", ""
 	if gate, err = queuepage.New(cfg); err != nil {
 		return nil, nil, fmt.Errorf("site: the page of the gate: %w", err)
 	}

@@ -64,13 +64,9 @@ func run(ctx context.Context, url, name string) error {
 	if err != nil {
 		return err
 	}
-	admitter, err := queue.NewAdmitter(room, queue.AdmitterConfig{})
-	if err != nil {
-		return err
-	}
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- admitter.Run(ctx) }()
+	go func() { ended <- room.Run(ctx) }()
 	defer func() {
 		stop()
 		<-ended // by its context

@@ -1,4 +1,6 @@
-package draw
+// Package draws computes the order of a draw from what is published of it: see package
+// queue/draw, which verifies that, and package queue, which makes it.
+package draws
 
 import (
 	"bytes"
@@ -10,11 +12,8 @@ import (
 // Size of a seed, a leaf and a root, in bytes.
 const Size = sha256.Size
 
-// Leaf stands for a person in what is published.
-type Leaf [Size]byte
-
 // LeafOf is the leaf of a person under the key of a room.
-func LeafOf(key []byte, user string) (l Leaf) {
+func LeafOf(key []byte, user string) (l [Size]byte) {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(user))
 	mac.Sum(l[:0])
@@ -22,15 +21,21 @@ func LeafOf(key []byte, user string) (l Leaf) {
 }
 
 // Sort puts leaves in the order in which they are published.
-func Sort(leaves []Leaf) {
-	slices.SortFunc(leaves, func(a, b Leaf) int { return bytes.Compare(a[:], b[:]) })
+func Sort[Leaf ~[Size]byte](leaves []Leaf) {
+	slices.SortFunc(leaves, compare)
+}
+
+func compare[Leaf ~[Size]byte](a, b Leaf) int {
+	x, y := [Size]byte(a), [Size]byte(b)
+	return bytes.Compare(x[:], y[:])
 }
 
 // Root is the root of leaves that are in order.
-func Root(leaves []Leaf) (root [Size]byte) {
+func Root[Leaf ~[Size]byte](leaves []Leaf) (root [Size]byte) {
 	h := sha256.New()
 	for i := range leaves {
-		h.Write(leaves[i][:])
+		leaf := [Size]byte(leaves[i])
+		h.Write(leaf[:])
 	}
 	h.Sum(root[:0])
 	return root
@@ -40,13 +45,13 @@ func Root(leaves []Leaf) (root [Size]byte) {
 func Commitment(seed []byte) [Size]byte { return sha256.Sum256(seed) }
 
 // Order has the place of each leaf.
-type Order struct {
+type Order[Leaf ~[Size]byte] struct {
 	leaves []Leaf
 	places []int // of the leaf with the same index
 }
 
 // NewOrder computes the order of leaves that are in order themselves.
-func NewOrder(seed, beacon []byte, leaves []Leaf) *Order {
+func NewOrder[Leaf ~[Size]byte](seed, beacon []byte, leaves []Leaf) *Order[Leaf] {
 	root := Root(leaves)
 	type ranked struct {
 		hash  [Size]byte
@@ -55,23 +60,21 @@ func NewOrder(seed, beacon []byte, leaves []Leaf) *Order {
 	all := make([]ranked, len(leaves))
 	text := slices.Concat(seed, beacon, root[:], make([]byte, Size))
 	for i := range leaves {
-		copy(text[len(text)-Size:], leaves[i][:])
+		leaf := [Size]byte(leaves[i])
+		copy(text[len(text)-Size:], leaf[:])
 		all[i] = ranked{sha256.Sum256(text), i}
 	}
 	slices.SortFunc(all, func(a, b ranked) int { return bytes.Compare(a.hash[:], b.hash[:]) })
-	o := &Order{leaves: leaves, places: make([]int, len(leaves))}
+	o := &Order[Leaf]{leaves: leaves, places: make([]int, len(leaves))}
 	for place, r := range all {
 		o.places[r.index] = place + 1
 	}
 	return o
 }
 
-// Len is the number of leaves.
-func (o *Order) Len() int { return len(o.leaves) }
-
 // Place is the place of a leaf, from 1; false if it is not among the leaves.
-func (o *Order) Place(l Leaf) (int, bool) {
-	i, found := slices.BinarySearchFunc(o.leaves, l, func(a, b Leaf) int { return bytes.Compare(a[:], b[:]) })
+func (o *Order[Leaf]) Place(l Leaf) (int, bool) {
+	i, found := slices.BinarySearchFunc(o.leaves, l, compare)
 	if !found {
 		return 0, false
 	}

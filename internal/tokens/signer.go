@@ -1,4 +1,4 @@
-package token
+package tokens
 
 import (
 	"errors"
@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// maxToken is the longest token that is read, in bytes: the limit of a cookie.
-	maxToken = 4096
-	// skew is how far the clocks of two machines may be apart: a token is valid
-	// from that long before it was issued. skew does not prolong a token.
-	skew = 5 * time.Second
+	// MaxToken is the longest token that is read, in bytes: the limit of a cookie.
+	MaxToken = 4096
+	// Skew is how far the clocks of two machines may be apart: a token is valid
+	// from that long before it was issued. Skew does not prolong a token.
+	Skew = 5 * time.Second
 )
 
-// Config is that of [Entries] and of [Gates].
+// Config is that of the tokens of one kind.
 type Config struct {
 	// Issuer is the claim iss; "millrace" by default. A token of another issuer is
 	// refused.
@@ -43,8 +43,8 @@ func (c Config) complete() (Config, error) {
 	return c, nil
 }
 
-// signer signs and verifies JWTs of one kind.
-type signer struct {
+// Signer signs and verifies JWTs of one kind.
+type Signer struct {
 	keys     []*seal.Key
 	typ      string
 	audience string
@@ -52,7 +52,8 @@ type signer struct {
 	parser   *jwt.Parser
 }
 
-func newSigner(ring *Ring, purpose string, cfg Config) (*signer, error) {
+// NewSigner makes a signer of the tokens of a purpose, such as "entry".
+func NewSigner(ring *seal.Ring, purpose string, cfg Config) (*Signer, error) {
 	if ring == nil {
 		return nil, errors.New("token: the ring is nil; make one with NewRing")
 	}
@@ -60,7 +61,7 @@ func newSigner(ring *Ring, purpose string, cfg Config) (*signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &signer{keys: seal.Keys(ring, purpose), typ: purpose + "+jwt", audience: "millrace-queue-" + purpose, cfg: cfg}
+	s := &Signer{keys: seal.Keys(ring, purpose), typ: purpose + "+jwt", audience: "millrace-queue-" + purpose, cfg: cfg}
 	s.parser = jwt.NewParser(
 		jwt.WithIssuer(cfg.Issuer), jwt.WithAudience(s.audience), jwt.WithStrictDecoding(),
 		jwt.WithExpirationRequired(), jwt.WithNotBeforeRequired(),
@@ -68,8 +69,8 @@ func newSigner(ring *Ring, purpose string, cfg Config) (*signer, error) {
 	return s, nil
 }
 
-// registered fills the claims that all kinds have in common.
-func (s *signer) registered(event, id string, issued, expires time.Time) jwt.RegisteredClaims {
+// Registered fills the claims that all kinds have in common.
+func (s *Signer) Registered(event, id string, issued, expires time.Time) jwt.RegisteredClaims {
 	if issued.IsZero() {
 		issued = time.Now()
 	}
@@ -78,72 +79,76 @@ func (s *signer) registered(event, id string, issued, expires time.Time) jwt.Reg
 	}
 	return jwt.RegisteredClaims{
 		Issuer: s.cfg.Issuer, Audience: jwt.ClaimStrings{s.audience}, Subject: event, ID: id,
-		IssuedAt: jwt.NewNumericDate(issued), NotBefore: jwt.NewNumericDate(issued.Add(-skew)), ExpiresAt: jwt.NewNumericDate(expires),
+		IssuedAt: jwt.NewNumericDate(issued), NotBefore: jwt.NewNumericDate(issued.Add(-Skew)), ExpiresAt: jwt.NewNumericDate(expires),
 	}
 }
 
-func (s *signer) sign(claims jwt.Claims) (string, error) {
+// Lasts is how long a token is valid unless it says otherwise.
+func (s *Signer) Lasts() time.Duration { return s.cfg.Lasts }
+
+// Sign makes the text of a token.
+func (s *Signer) Sign(claims jwt.Claims) (string, error) {
 	t := jwt.NewWithClaims(jwt.SigningMethodHS256, claims)
 	t.Header["typ"], t.Header["kid"] = s.typ, s.keys[0].Name
 	text, err := t.SignedString(s.keys[0].Secret())
 	if err != nil {
 		return "", fmt.Errorf("token: sign: %w", err)
 	}
-	if len(text) > maxToken {
-		return "", fmt.Errorf("token: the token would have %d bytes, of which %d can be carried; use shorter names", len(text), maxToken)
+	if len(text) > MaxToken {
+		return "", fmt.Errorf("token: the token would have %d bytes, of which %d can be carried; use shorter names", len(text), MaxToken)
 	}
 	return text, nil
 }
 
-// verify reads a token into claims, or returns why it is refused.
-func (s *signer) verify(text string, claims jwt.Claims) error {
+// Verify reads a token into claims, or returns why it is refused.
+func (s *Signer) Verify(text string, claims jwt.Claims) error {
 	switch {
 	case text == "":
-		return ErrMissing
-	case len(text) > maxToken, strings.ContainsAny(text, "\r\n"): // the decoder passes over line breaks
-		return ErrMalformed
+		return seal.ErrMissing
+	case len(text) > MaxToken, strings.ContainsAny(text, "\r\n"): // the decoder passes over line breaks
+		return seal.ErrMalformed
 	}
 	t, err := s.parser.ParseWithClaims(text, claims, s.keyOf)
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, ErrAlgorithm):
-		return ErrAlgorithm
-	case errors.Is(err, ErrType), errors.Is(err, jwt.ErrTokenInvalidAudience), errors.Is(err, jwt.ErrTokenInvalidIssuer):
-		return ErrType
-	case errors.Is(err, ErrSignature), errors.Is(err, jwt.ErrTokenSignatureInvalid):
-		return ErrSignature
+	case errors.Is(err, seal.ErrAlgorithm):
+		return seal.ErrAlgorithm
+	case errors.Is(err, seal.ErrType), errors.Is(err, jwt.ErrTokenInvalidAudience), errors.Is(err, jwt.ErrTokenInvalidIssuer):
+		return seal.ErrType
+	case errors.Is(err, seal.ErrSignature), errors.Is(err, jwt.ErrTokenSignatureInvalid):
+		return seal.ErrSignature
 	case errors.Is(err, jwt.ErrTokenExpired):
-		return ErrExpired
+		return seal.ErrExpired
 	case errors.Is(err, jwt.ErrTokenNotValidYet):
-		return ErrNotYet
+		return seal.ErrNotYet
 	case errors.Is(err, jwt.ErrTokenUnverifiable) && t != nil:
 		// An algorithm that the library does not know has no method to ask for a key.
 		if alg, ok := t.Header["alg"].(string); ok && alg != jwt.SigningMethodHS256.Alg() {
-			return ErrAlgorithm
+			return seal.ErrAlgorithm
 		}
 	}
-	return ErrMalformed
+	return seal.ErrMalformed
 }
 
-func (s *signer) keyOf(t *jwt.Token) (any, error) {
+func (s *Signer) keyOf(t *jwt.Token) (any, error) {
 	if t.Method != jwt.SigningMethodHS256 {
-		return nil, ErrAlgorithm
+		return nil, seal.ErrAlgorithm
 	}
 	if t.Header["typ"] != s.typ {
-		return nil, ErrType
+		return nil, seal.ErrType
 	}
 	for _, k := range s.keys {
 		if t.Header["kid"] == k.Name {
 			return k.Secret(), nil
 		}
 	}
-	return nil, ErrSignature
+	return nil, seal.ErrSignature
 }
 
-// checkName refuses names that JSON would change on the way: two users must never
+// CheckName refuses names that JSON would change on the way: two users must never
 // have the same token.
-func checkName(what, name string) error {
+func CheckName(what, name string) error {
 	if name == "" {
 		return fmt.Errorf("token: the %s is empty", what)
 	}
@@ -153,7 +158,8 @@ func checkName(what, name string) error {
 	return nil
 }
 
-func date(d *jwt.NumericDate) time.Time {
+// Date is the time of a claim; zero where it is missing.
+func Date(d *jwt.NumericDate) time.Time {
 	if d == nil {
 		return time.Time{}
 	}

@@ -1,11 +1,9 @@
-package challenge
+package challenger
 
 import (
 	"crypto/sha256"
-	_ "embed"
 	"encoding/binary"
 	"math/bits"
-	"net/http"
 	"strconv"
 	"strings"
 )
@@ -36,23 +34,3 @@ func proven(puzzle, proof string, bits int) bool {
 
 // zeros are the leading ones of a hash, of its first 32 bits.
 func zeros(sum [sha256.Size]byte) int { return bits.LeadingZeros32(binary.BigEndian.Uint32(sum[:])) }
-
-//go:embed solver.js
-var solver []byte
-
-// Solver serves the script that a browser solves the puzzles with, in a worker of its
-// own. It changes with releases only, and caches may keep it for a day.
-func (c *Challenge) Solver() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Type", "text/javascript; charset=utf-8")
-		h.Set("Cache-Control", "public, max-age=86400")
-		h.Set("Content-Length", strconv.Itoa(len(solver)))
-		h.Set("Content-Security-Policy", "default-src 'none'")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("X-Content-Type-Options", "nosniff")
-		if r.Method != http.MethodHead {
-			_, _ = w.Write(solver) // the visitor may be gone
-		}
-	})
-}

@@ -1,4 +1,6 @@
-package challenge
+// Package challenger asks users for something before they join, and checks their answers: see
+// package queue/challenge, which says what for.
+package challenger
 
 import (
 	"context"
@@ -25,26 +27,26 @@ func (l *Later) Error() string {
 	return fmt.Sprintf("challenge: the accessible way is full for %s", l.Wait)
 }
 
-// Challenge asks users for something before they join. It is safe for concurrent use.
-type Challenge struct {
+// Challenger asks users for something before they join. It is safe for concurrent use.
+type Challenger struct {
 	cfg     Config
 	puzzles *seal.Puzzles
 }
 
-// New makes a challenge.
-func New(cfg Config) (*Challenge, error) {
-	cfg = cfg.withDefaults()
-	if err := cfg.validate(); err != nil {
+// New makes a challenger.
+func New(cfg Config) (*Challenger, error) {
+	cfg = withDefaults(cfg)
+	if err := validate(cfg); err != nil {
 		return nil, err
 	}
-	return &Challenge{cfg: cfg, puzzles: seal.NewPuzzles(cfg.Keys)}, nil
+	return &Challenger{cfg: cfg, puzzles: seal.NewPuzzles(cfg.Keys)}, nil
 }
 
 // On says whether the challenge of an event is on that no operator has switched.
-func (c *Challenge) On(event string) bool { return c.cfg.On(event) }
+func (c *Challenger) On(event string) bool { return c.cfg.On(event) }
 
 // Page is the path of the page with the CAPTCHA; empty without one.
-func (c *Challenge) Page() string { return c.cfg.Page }
+func (c *Challenger) Page() string { return c.cfg.Page }
 
 const (
 	// lasts is how long a puzzle can be answered.
@@ -65,7 +67,7 @@ type question struct {
 }
 
 // Question is a new question for a user, as JSON; null where Config.Captcha asks.
-func (c *Challenge) Question(event, user string) json.RawMessage {
+func (c *Challenger) Question(event, user string) json.RawMessage {
 	if c.cfg.Captcha != nil {
 		return nil
 	}
@@ -84,7 +86,7 @@ func (c *Challenge) Question(event, user string) json.RawMessage {
 
 // Check says whether a user may join by an answer, and uses it up: nil, [ErrWrong], a
 // [*Later], or an error of the class infrastructure.
-func (c *Challenge) Check(ctx context.Context, event, user, answer string) error {
+func (c *Challenger) Check(ctx context.Context, event, user, answer string) error {
 	kind, rest, _ := strings.Cut(answer, ".")
 	switch {
 	case kind == "work" && c.cfg.Captcha == nil:
@@ -113,7 +115,7 @@ func verified(err error) error {
 	return fmt.Errorf("%w: %w", ErrWrong, err)
 }
 
-func (c *Challenge) work(ctx context.Context, event, user, rest string) error {
+func (c *Challenger) work(ctx context.Context, event, user, rest string) error {
 	puzzle, proof, _ := strings.Cut(rest, ".")
 	at, err := c.puzzles.Open(puzzle, event, user)
 	if err != nil {
@@ -125,7 +127,7 @@ func (c *Challenge) work(ctx context.Context, event, user, rest string) error {
 	return c.spend(ctx, puzzle, lasts)
 }
 
-func (c *Challenge) wait(ctx context.Context, event, user, puzzle string) error {
+func (c *Challenger) wait(ctx context.Context, event, user, puzzle string) error {
 	at, err := c.puzzles.Open(puzzle, event, user)
 	if err != nil {
 		return ErrWrong
@@ -144,7 +146,7 @@ func (c *Challenge) wait(ctx context.Context, event, user, puzzle string) error 
 }
 
 // spend uses a puzzle up. It is kept for longer than it can be answered.
-func (c *Challenge) spend(ctx context.Context, puzzle string, valid time.Duration) error {
+func (c *Challenger) spend(ctx context.Context, puzzle string, valid time.Duration) error {
 	if c.cfg.Limiter.Take(ctx, "spent/"+puzzle, valid+2*skew, 1) > 0 {
 		return ErrWrong
 	}
@@ -152,7 +154,7 @@ func (c *Challenge) spend(ctx context.Context, puzzle string, valid time.Duratio
 }
 
 // share takes a join of the accessible way.
-func (c *Challenge) share(ctx context.Context, event string) error {
+func (c *Challenger) share(ctx context.Context, event string) error {
 	n := c.cfg.Accessible.PerMinute
 	if wait := c.cfg.Limiter.Take(ctx, "accessible/"+event, time.Minute/time.Duration(n), n); wait > 0 {
 		return &Later{wait}

@@ -1,4 +1,4 @@
-package token
+package tokens
 
 import (
 	"crypto/rand"
@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/millrace-go/millrace/internal/seal"
 )
 
 // GateClaims are the claims of a front gate's token: its holder has passed the gate
@@ -21,11 +23,11 @@ type GateClaims struct {
 
 // Gates issues and verifies the tokens of a front gate: JWTs by HS256 with the
 // header typ "gate+jwt" and the claim tier, which is 1.
-type Gates struct{ signer *signer }
+type Gates struct{ signer *Signer }
 
 // NewGates makes a Gates with the keys of a ring.
-func NewGates(ring *Ring, cfg Config) (*Gates, error) {
-	s, err := newSigner(ring, "gate", cfg)
+func NewGates(ring *seal.Ring, cfg Config) (*Gates, error) {
+	s, err := NewSigner(ring, "gate", cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -43,11 +45,11 @@ type gateJWT struct {
 
 // Issue makes a token. Event and Position are required.
 func (g *Gates) Issue(c GateClaims) (string, error) {
-	if err := checkName("event", c.Event); err != nil {
+	if err := CheckName("event", c.Event); err != nil {
 		return "", err
 	}
 	if c.Member != "" {
-		if err := checkName("member", c.Member); err != nil {
+		if err := CheckName("member", c.Member); err != nil {
 			return "", err
 		}
 	}
@@ -57,26 +59,26 @@ func (g *Gates) Issue(c GateClaims) (string, error) {
 	if c.ID == "" {
 		c.ID = rand.Text()
 	}
-	return g.signer.sign(gateJWT{Tier: gateTier, Position: c.Position, Member: c.Member, RegisteredClaims: g.signer.registered(c.Event, c.ID, c.IssuedAt, c.ExpiresAt)})
+	return g.signer.Sign(gateJWT{Tier: gateTier, Position: c.Position, Member: c.Member, RegisteredClaims: g.signer.Registered(c.Event, c.ID, c.IssuedAt, c.ExpiresAt)})
 }
 
 // Lasts is how long a token is valid unless it says otherwise.
-func (g *Gates) Lasts() time.Duration { return g.signer.cfg.Lasts }
+func (g *Gates) Lasts() time.Duration { return g.signer.Lasts() }
 
 // Verify reads a token for an event. Errors are the sentinels of this package. Whether
 // the caller is its Member is for the caller of Verify to compare.
 func (g *Gates) Verify(text, event string) (GateClaims, error) {
 	var c gateJWT
-	if err := g.signer.verify(text, &c); err != nil {
+	if err := g.signer.Verify(text, &c); err != nil {
 		return GateClaims{}, err
 	}
 	switch {
 	case c.Tier != gateTier:
-		return GateClaims{}, ErrType
+		return GateClaims{}, seal.ErrType
 	case c.Subject == "" || c.Position < 1:
-		return GateClaims{}, ErrMalformed
+		return GateClaims{}, seal.ErrMalformed
 	case c.Subject != event:
-		return GateClaims{}, ErrEvent
+		return GateClaims{}, seal.ErrEvent
 	}
-	return GateClaims{Event: c.Subject, Position: c.Position, Member: c.Member, ID: c.ID, IssuedAt: date(c.IssuedAt), ExpiresAt: date(c.ExpiresAt)}, nil
+	return GateClaims{Event: c.Subject, Position: c.Position, Member: c.Member, ID: c.ID, IssuedAt: Date(c.IssuedAt), ExpiresAt: Date(c.ExpiresAt)}, nil
 }

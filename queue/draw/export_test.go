@@ -1,0 +1,3 @@
+package draw
+
+var ErrUnfinished = errUnfinished
