@@ -12,5 +12,6 @@
 //	more than the threshold, also on the way back                TestRollingRoom
 //	both releases share one limit                                TestRollingLimit
 //
-// The programs in testdata are built with both releases, so they use only features of both.
+// The programs in testdata are built with both releases, so they use only features of both;
+// what the releases write differently is in newer.go and older.txt.
 package rollingtest

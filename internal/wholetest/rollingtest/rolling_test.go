@@ -77,7 +77,8 @@ func TestRollingUpgrade(t *testing.T) {
 	}
 }
 
-// build builds a program of testdata with an older release.
+// build builds a program of testdata with an older release: its main.go, and older.txt where
+// the program has parts that the two releases write differently.
 func build(t *testing.T, from, program, to string) {
 	t.Helper()
 	tree := t.TempDir()
@@ -87,6 +88,9 @@ func build(t *testing.T, from, program, to string) {
 	require.NoError(t, err)
 	require.NoError(t, os.MkdirAll(filepath.Join(tree, "cmd/rolling"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(tree, "cmd/rolling/main.go"), text, 0o600))
+	if text, err := os.ReadFile(filepath.Join("testdata", program, "older.txt")); err == nil {
+		require.NoError(t, os.WriteFile(filepath.Join(tree, "cmd/rolling/older.go"), text, 0o600))
+	}
 	run(t, tree, "env", "GOWORK=off", "go", "build", "-o", to, "./cmd/rolling")
 }
 

@@ -66,7 +66,7 @@ func run(ctx context.Context, url, name string) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- room.Run(ctx) }()
+	go func() { ended <- admit(ctx, room) }()
 	defer func() {
 		stop()
 		<-ended // by its context
