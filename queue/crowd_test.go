@@ -29,7 +29,7 @@ func TestACrowdSharesCalls(t *testing.T) {
 			synctest.Wait()
 		}
 		all.Wait()
-		// One alone, 48 in parallel, two full calls, and the rest: each call in its order.
+		// One alone, 24 in parallel, two full calls, and the rest: each call in its order.
 		if calls := store.count("visit"); calls != 5 {
 			t.Errorf("%d calls for 1,201", calls)
 		}
@@ -40,7 +40,7 @@ func TestACrowdSharesCalls(t *testing.T) {
 				t.Fatalf("the %d. has %d ahead and %d behind", i+1, place.Ahead, place.Behind)
 			}
 			taken[place.Ahead] = true
-			if newCall := i == 1 || i == 49 || i == 549 || i == 1049; !newCall && i > 0 && place.Ahead != last+1 {
+			if newCall := i == 1 || i == 25 || i == 525 || i == 1025; !newCall && i > 0 && place.Ahead != last+1 {
 				t.Fatalf("the %d. has %d ahead, who came before has %d", i+1, place.Ahead, last)
 			}
 			last = place.Ahead

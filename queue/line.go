@@ -66,7 +66,7 @@ func newLine(r *Room, event string) *line {
 	l := &line{room: r, event: strings.Clone(event)} // an event id may be part of a large request
 	l.beats.calls = make(chan struct{}, maxSending)
 	// A crowd's next call is in flight while the store handles the one before.
-	l.visits = batch.New(driver.MaxVisits, r.cfg.Timeout, l.call).Overlap(2, 48)
+	l.visits = batch.New(driver.MaxVisits, r.cfg.Timeout, l.call).Overlap(2, 24)
 	return l
 }
 

@@ -1,4 +1,4 @@
--- Made by go run ./scripts/glue of room, stays, settings, bits, lanes, server, arrive, line, count, inside, visit in parts. Edit those.
+-- Made by go run ./scripts/glue of room, stays, settings, bits, server, arrive, lanes, line, count, inside, visit in parts. Edit those.
 -- Begins every script: whose clock decides, the rules, and the room. Nothing is
 -- read or written before open() is called.
 -- KEYS[1] room      STRING  40 packed doubles, as numbered below
@@ -426,49 +426,6 @@ local function mark(from, to, bit)
     numbers[segment] = numbers[segment] - n
   end
 end
--- Follows bits.lua: kept orders, users that come back to them, and lanes. The hash slots
--- has, besides that of bits.lua,
---   k<segment>  -> slot of the bitmap kept
---   kept-until  -> in ms, when no order is kept any more
-local function keep(from, to)
-  if keep_for <= 0 or early() then return end
-  local field = 'k' .. floor(from / 65536)
-  local slot = call('HGET', KEYS[6], field)
-  if not slot then
-    slot = tonumber(call('HGET', KEYS[6], 'kept') or 0)
-    call('HSET', KEYS[6], field, slot, 'kept', slot + 1)
-    fresh = true
-  end
-  set_bits(KEYS[21], slot * 65536 + from % 65536, to - from + 1, 1)
-  -- No ticket says a later time than three minutes from now.
-  call('HSET', KEYS[6], 'kept-until', now + keep_for + 180000)
-end
-
--- spend says whether an order is kept, and ends it.
-local function spend(order)
-  local slot = call('HGET', KEYS[6], 'k' .. floor(order / 65536))
-  if not slot then return false end
-  local at = slot * 65536 + order % 65536
-  if call('GETBIT', KEYS[21], at) == 0 then return false end
-  call('SETBIT', KEYS[21], at, 0)
-  return true
-end
-
--- use_lanes has the key lanes from now on, and with it the counts of returners.
-local function use_lanes()
-  if not credits then credits, fresh = {0, 0}, true end
-  for i = 1, lane_count do credits[2 + i] = credits[2 + i] or 0 end
-  credits_changed = true
-end
-
--- join_lane puts a user of the line into a lane. An entry of a user that no longer waits by
--- its order is void, and goes when it is at the front.
-local function join_lane(lane, user, order)
-  local key = KEYS[22 + lane]
-  if call('EXISTS', key) == 0 then fresh = true end
-  call('ZADD', key, order, user)
-  use_lanes()
-end
 -- Follows bits.lua: what others know of the room, and its server may have lost.
 -- raise has the room go on above an order, which it did not give out itself.
 local function raise(order)
@@ -582,6 +539,49 @@ if joined then
   local answer = state() .. pack('<d', joined)
   close()
   return answer
+end
+-- Follows bits.lua: kept orders, users that come back to them, and lanes. The hash slots
+-- has, besides that of bits.lua,
+--   k<segment>  -> slot of the bitmap kept
+--   kept-until  -> in ms, when no order is kept any more
+local function keep(from, to)
+  if keep_for <= 0 or early() then return end
+  local field = 'k' .. floor(from / 65536)
+  local slot = call('HGET', KEYS[6], field)
+  if not slot then
+    slot = tonumber(call('HGET', KEYS[6], 'kept') or 0)
+    call('HSET', KEYS[6], field, slot, 'kept', slot + 1)
+    fresh = true
+  end
+  set_bits(KEYS[21], slot * 65536 + from % 65536, to - from + 1, 1)
+  -- No ticket says a later time than three minutes from now.
+  call('HSET', KEYS[6], 'kept-until', now + keep_for + 180000)
+end
+
+-- spend says whether an order is kept, and ends it.
+local function spend(order)
+  local slot = call('HGET', KEYS[6], 'k' .. floor(order / 65536))
+  if not slot then return false end
+  local at = slot * 65536 + order % 65536
+  if call('GETBIT', KEYS[21], at) == 0 then return false end
+  call('SETBIT', KEYS[21], at, 0)
+  return true
+end
+
+-- use_lanes has the key lanes from now on, and with it the counts of returners.
+local function use_lanes()
+  if not credits then credits, fresh = {0, 0}, true end
+  for i = 1, lane_count do credits[2 + i] = credits[2 + i] or 0 end
+  credits_changed = true
+end
+
+-- join_lane puts a user of the line into a lane. An entry of a user that no longer waits by
+-- its order is void, and goes when it is at the front.
+local function join_lane(lane, user, order)
+  local key = KEYS[22 + lane]
+  if call('EXISTS', key) == 0 then fresh = true end
+  call('ZADD', key, order, user)
+  use_lanes()
 end
 -- Follows server.lua: orders, and places in the line.
 -- taken says whether an order was given out or taken.
