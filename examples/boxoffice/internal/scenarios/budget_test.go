@@ -13,7 +13,6 @@ import (
 	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
 	"github.com/millrace-go/millrace/ratelimit"
-	ratelimitdriver "github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
 )
 
@@ -43,7 +42,7 @@ func TestScenario08LowCapExhausted(t *testing.T) {
 				t.Fatal(err)
 			case d.Allowed: // also when the second is over, on a slow machine
 				granted++
-			case d.Reason == ratelimitdriver.ReasonLowCap:
+			case d.Reason == ratelimit.ReasonLowCap:
 				refused++
 			default:
 				t.Errorf("refused because of %s", d.Reason)
