@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
@@ -24,13 +23,7 @@ import (
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
 	"github.com/millrace-go/millrace/event"
-	"github.com/millrace-go/millrace/internal/mysqldb"
-	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/outbox"
-	"github.com/millrace-go/millrace/outbox/driver"
-	"github.com/millrace-go/millrace/outbox/mysqloutbox"
-	"github.com/millrace-go/millrace/outbox/pgoutbox"
-	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -63,12 +56,6 @@ func main() {
 	}
 }
 
-// store is an outbox's, of either kind.
-type store interface {
-	driver.Store
-	Migrate(ctx context.Context) error
-}
-
 func run(ctx context.Context) error {
 	db, s, err := open()
 	if err != nil {
@@ -86,40 +73,6 @@ func run(ctx context.Context) error {
 		return produce(ctx, db, box)
 	}
 	return work(ctx, s)
-}
-
-func open() (db *sql.DB, s store, err error) {
-	kind, path, _ := strings.Cut(*dbURL, "://")
-	switch kind {
-	case "postgres":
-		if db, err = pgdb.Open(*dbURL); err != nil {
-			return nil, nil, err
-		}
-		if *status {
-			s, err = pgoutbox.New(db, pgoutbox.Config{Status: true})
-		} else {
-			s, err = pgoutbox.New(db, pgoutbox.Config{})
-		}
-	case "mysql":
-		if db, err = mysqldb.Open(*dbURL); err != nil {
-			return nil, nil, err
-		}
-		if *status {
-			s, err = mysqloutbox.New(db, mysqloutbox.Config{Status: true})
-		} else {
-			s, err = mysqloutbox.New(db, mysqloutbox.Config{})
-		}
-	default:
-		if db, err = sqliteoutbox.Open(path); err != nil {
-			return nil, nil, err
-		}
-		if *status {
-			s, err = sqliteoutbox.New(db, sqliteoutbox.Config{Status: true})
-		} else {
-			s, err = sqliteoutbox.New(db, sqliteoutbox.Config{})
-		}
-	}
-	return db, s, err
 }
 
 // produce appends each key's events in their order, each in a transaction of its own.

@@ -17,7 +17,6 @@ import (
 	"github.com/millrace-go/millrace/queue/redisqueue"
 	"github.com/millrace-go/millrace/queue/token"
 	"github.com/millrace-go/millrace/ratelimit"
-	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
 
@@ -89,11 +88,7 @@ func run(ctx context.Context, url, name string) error {
 		var a answer
 		switch {
 		case c.User == "":
-			var g driver.Grant
-			g, err = limiter.Acquire(ctx, plan, driver.Ask{Runs: []driver.Run{{Priority: ratelimit.High, Size: 1, Count: 50}}})
-			if err == nil {
-				a.Units = g.Runs[0].Granted
-			}
+			a.Units, err = take(ctx, limiter, plan)
 		case c.Leave:
 			err = room.Leave(ctx, name, c.User)
 		default:
