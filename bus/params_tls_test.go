@@ -26,13 +26,13 @@ func TestParamsTLS(t *testing.T) {
 	}
 	base := &tls.Config{ServerName: "db", MinVersion: tls.VersionTLS13}
 	cfg, err := read(base, url.Values{"ca": {c.Cert}, "cert": {c.Cert}, "key": {c.Key}})
-	if err != nil || !cfg.RootCAs.Equal(c.Pool) || len(cfg.Certificates) != 1 || cfg.ServerName != "db" || cfg.MinVersion != tls.VersionTLS13 {
+	if err != nil || !cfg.RootCAs.Equal(c.Pool) || cfg.GetClientCertificate == nil || cfg.ServerName != "db" || cfg.MinVersion != tls.VersionTLS13 {
 		t.Errorf("of all files it is %+v, %v", cfg, err)
 	}
-	if base.RootCAs != nil || base.Certificates != nil {
+	if base.RootCAs != nil || base.GetClientCertificate != nil {
 		t.Errorf("the base was changed: %+v", base)
 	}
-	if cfg, err := read(nil, nil); err != nil || cfg.RootCAs != nil || cfg.Certificates != nil || cfg.MinVersion != tls.VersionTLS12 {
+	if cfg, err := read(nil, nil); err != nil || cfg.RootCAs != nil || cfg.GetClientCertificate != nil || cfg.MinVersion != tls.VersionTLS12 {
 		t.Errorf("of no file it is %+v, %v", cfg, err)
 	}
 	for want, values := range map[string]url.Values{
@@ -45,5 +45,35 @@ func TestParamsTLS(t *testing.T) {
 		if _, err := read(nil, values); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("of %v: %v; want %q in it", values, err, want)
 		}
+	}
+}
+
+// A handshake after a certificate was renewed shows the new one.
+func TestParamsTLSReadsAgain(t *testing.T) {
+	first, second := certtest.New(t, "localhost"), certtest.New(t, "localhost")
+	p := driver.NewParams(&url.URL{RawQuery: url.Values{"cert": {first.Cert}, "key": {first.Key}}.Encode()})
+	cfg := p.TLS(nil, "ca", "cert", "key")
+	if err := p.Err(); err != nil {
+		t.Fatal(err)
+	}
+	shown := func() string {
+		pair, err := cfg.GetClientCertificate(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(pair.Certificate[0])
+	}
+	before := shown()
+	for from, to := range map[string]string{second.Cert: first.Cert, second.Key: first.Key} {
+		text, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(to, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if shown() == before {
+		t.Error("a handshake shows the certificate of before")
 	}
 }

@@ -77,7 +77,7 @@ func parse(u *url.URL, cfg Config) (to endpoint, _ Config, mode string, err erro
 	if to, err = endpointOf(u, secure); err != nil {
 		return to, cfg, mode, fmt.Errorf("amqpbus: %w", err)
 	}
-	if to.tls = secured; secure && u.User == nil && len(secured.Certificates) > 0 {
+	if to.tls = secured; secure && u.User == nil && (len(secured.Certificates) > 0 || secured.GetClientCertificate != nil) {
 		to.sasl = []amqp.Authentication{&amqp.ExternalAuth{}}
 	}
 	return to, cfg, mode, nil

@@ -9,8 +9,9 @@ import (
 )
 
 // TLS reads three parameters that name files in PEM: the authority to trust instead of those of
-// base, and a client certificate with its key. It returns a copy of base with what the files hold;
-// without a base, TLS 1.2 or later with the system's authorities.
+// base, and a client certificate with its key, which is read again at each handshake, so that a
+// new one needs no restart. It returns a copy of base with what the files hold; without a base,
+// TLS 1.2 or later with the system's authorities.
 func (p *Params) TLS(base *tls.Config, ca, cert, key string) *tls.Config {
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
 	if base != nil {
@@ -26,11 +27,14 @@ func (p *Params) TLS(base *tls.Config, ca, cert, key string) *tls.Config {
 	case (certFile == "") != (keyFile == ""):
 		p.errs = append(p.errs, fmt.Errorf("parameters %q and %q belong together; give the file of each", cert, key))
 	case certFile != "":
-		pair, err := tls.LoadX509KeyPair(certFile, keyFile)
-		if err != nil {
+		read := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+			return &pair, err
+		}
+		if _, err := read(nil); err != nil {
 			p.errs = append(p.errs, fmt.Errorf("parameters %q and %q: %w", cert, key, err))
 		}
-		cfg.Certificates = []tls.Certificate{pair}
+		cfg.GetClientCertificate = read
 	}
 	return cfg
 }

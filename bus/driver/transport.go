@@ -74,7 +74,7 @@ type Capabilities struct {
 	// the key, even if the window is larger.
 	LocksKeys bool
 	// NativeDeadLetter: the transport itself moves failed messages to a dead letter queue. The
-	// consumers of this package still publish dead letters, because only they know the reason.
+	// consumers of package bus still publish dead letters, because only they know the reason.
 	NativeDeadLetter bool
 	// IndividualAcks: every acknowledgement is stored at once, also behind unacknowledged
 	// messages, and not only the longest confirmed prefix.

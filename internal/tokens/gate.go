@@ -65,7 +65,7 @@ func (g *Gates) Issue(c GateClaims) (string, error) {
 // Lasts is how long a token is valid unless it says otherwise.
 func (g *Gates) Lasts() time.Duration { return g.signer.Lasts() }
 
-// Verify reads a token for an event. Errors are the sentinels of this package. Whether
+// Verify reads a token for an event. Errors are the refusals of package token. Whether
 // the caller is its Member is for the caller of Verify to compare.
 func (g *Gates) Verify(text, event string) (GateClaims, error) {
 	var c gateJWT
