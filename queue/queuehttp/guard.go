@@ -38,7 +38,7 @@ type GuardConfig struct {
 //	{"error":"Queue entry token required","redirectTo":"/queue"}
 //	{"error":"Queue entry token invalid","reason":"expired","redirectTo":"/queue"}
 //
-// A reason is a word of [token.Reason], or not_active for a user who is no longer inside.
+// A reason is a word of [token.Reason], or not_active after the user's time inside has ended.
 // A request whose event is not known is answered with the problem event-id-missing,
 // and the first of a guard is logged: see Config.Event.
 func (h *Handlers) Guard(cfg GuardConfig) func(http.Handler) http.Handler {
