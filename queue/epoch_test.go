@@ -101,6 +101,20 @@ func TestTicketsOfAClearedRoomAreWorthNothing(t *testing.T) {
 	})
 }
 
+// The time until the opening in a snapshot runs down between two looks, too.
+func TestTheOpeningComesNearer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPresale(t, queue.Config{Refresh: 10 * time.Second, MaxStale: 10 * time.Second}, "", 2)
+		time.Sleep(10 * time.Second) // until the snapshot knows of the line
+		first := p.poll("user-0")
+		time.Sleep(9 * time.Second)
+		second := p.poll("user-0")
+		if first.Opens-second.Opens != 9*time.Second || p.room.Stats().Snapshot != 2 {
+			t.Errorf("it opens in %v, and 9 s later in %v", first.Opens, second.Opens)
+		}
+	})
+}
+
 // The settling time of a snapshot runs down between two looks.
 func TestSettlingRunsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
