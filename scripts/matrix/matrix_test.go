@@ -41,8 +41,12 @@ func TestReportRefuses(t *testing.T) {
 			if err := r.collect("", strings.NewReader(tc.events), io.Discard); err != nil {
 				t.Fatal(err)
 			}
-			if err := report(cells, nil, r, io.Discard); (err == nil) != tc.ok {
+			err = report(cells, nil, r, io.Discard)
+			if (err == nil) != tc.ok {
 				t.Errorf("report: %v", err)
+			}
+			if name == "a skip" && !strings.HasSuffix(err.Error(), ":\n./a U") {
+				t.Errorf("the report ends without the test: %v", err)
 			}
 		})
 	}

@@ -30,9 +30,13 @@ func report(cells, left []cell, r *results, out io.Writer) error {
 		fmt.Fprintf(out, "left out: %s on %s needs %s\n", c.row, c.column, strings.Join(c.needs, " "))
 	}
 	var t tally
+	var red []string
 	packages := map[string]*tally{}
 	for k, o := range r.outcomes {
 		t.add(o)
+		if o == failed || o == skipped {
+			red = append(red, strings.TrimSpace(k.pkg+k.note+" "+k.test))
+		}
 		name := k.pkg + k.note
 		if packages[name] == nil {
 			packages[name] = &tally{}
@@ -53,7 +57,8 @@ func report(cells, left []cell, r *results, out io.Writer) error {
 
 	err := errors.Join(r.runs...)
 	if t.failed+t.skipped > 0 {
-		err = errors.Join(err, fmt.Errorf("%d tests failed and %d were skipped", t.failed, t.skipped))
+		slices.Sort(red)
+		err = errors.Join(err, fmt.Errorf("%d tests failed and %d were skipped:\n%s", t.failed, t.skipped, strings.Join(red[:min(len(red), 10)], "\n")))
 	}
 	for _, c := range empty {
 		err = errors.Join(err, fmt.Errorf("the cell %s on %s has no passed test; its pattern %s finds none in %s", c.row, c.column, c.tests, c.pkg))
