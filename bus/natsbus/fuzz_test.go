@@ -71,7 +71,10 @@ func FuzzURL(f *testing.F) {
 	f.Add("nats://,")
 	f.Fuzz(func(t *testing.T, raw string) {
 		u, err := rawurl.Parse(raw)
-		if err != nil || u.Query().Has("ca") || u.Query().Has("cert") || u.Query().Has("key") || u.Query().Has("creds") {
+		if err != nil {
+			return
+		}
+		if u.Query().Has("ca") || u.Query().Has("cert") || u.Query().Has("key") || u.Query().Has("creds") {
 			t.Skip() // it names files of this machine
 		}
 		client, _, err := parse(u, Config{})
