@@ -8,9 +8,13 @@ import (
 	"github.com/millrace-go/millrace/outbox/driver"
 )
 
-// next makes the batch that was read ahead the current one, or reads a batch. It reports
-// whether the batch is empty.
+// next makes the next batch the current one: the one whose round has begun, or that was read
+// ahead, or that it reads. It reports whether the batch is empty.
 func (s *shard) next(ctx context.Context) (idle bool, err error) {
+	if s.over != nil {
+		s.cur = s.over.w
+		return false, nil
+	}
 	b, limit, err := s.fetch(ctx, s.mark, s.pace.limit)
 	if err != nil {
 		return false, s.stumble(ctx, err)
@@ -21,7 +25,7 @@ func (s *shard) next(ctx context.Context) (idle bool, err error) {
 		s.mark, s.moved = b.Next, true
 		return true, nil
 	}
-	s.cur = s.newWork(b, len(b.Items) >= limit, false)
+	s.cur = s.newWork(b, s.spread(len(b.Items)), len(b.Items) >= limit, false)
 	return false, nil
 }
 

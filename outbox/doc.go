@@ -25,7 +25,8 @@
 //	a relay that lost its lease changes nothing, and begins no
 //	further Publish call                                           suite Fencing, TestStalledHolderStops, TestExpiredLeaseStopsPublishing
 //	a crash publishes at most one batch per shard again            suite CrashRepeatsOneBatch
-//	a clean stop publishes nothing again                           TestShutdownFinishesTheBatch
+//	both halves of a batch in flight keep all of this               TestRoundsOverlap, TestTroubleEndsBothRounds, TestLostLeaseEndsBothRounds
+//	a clean stop publishes nothing again                           TestShutdownFinishesTheBatch, TestShutdownFinishesBothBatches
 //	an unreachable broker parks nothing and spends no retry        suite UnreachableParksNothing, UnreachableSpendsNoRetry, TestMaxAge
 //	a poison event does not block others for longer than MaxAge,
 //	or MaxRetries                                                  TestMaxAge, TestMaxRetries, TestProbesFindThePoison, suite MaxAgeParks, MaxRetriesParks
@@ -124,10 +125,11 @@
 // with each batch. A killed relay delays its shards by the rest of the lease; a stopped relay
 // releases them at once. Any number of relays may run; relays without a lease stand by.
 //
-// A relay reads the next batch while it publishes one, but publishes the next batch only after
-// the current one is settled. So a crash repeats at most one batch per shard (MaxBatch, 5000;
-// with probes up to MinBatch more). A stop while a failing event blocks the shard repeats the
-// events that had passed it. Consumers must be idempotent; see package idempotency.
+// A relay reads half of a batch at once. While the transport confirms it, and while it is
+// settled, the lanes that are through go on with the other half, until one of them fails. So a
+// crash repeats at most one batch per shard (MaxBatch, 5000; with probes up to MinBatch more). A
+// stop while a failing event blocks the shard repeats the events that had passed it. Consumers
+// must be idempotent; see package idempotency.
 //
 // # Failure modes
 //

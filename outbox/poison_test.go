@@ -107,7 +107,7 @@ func TestPoisonsAgeTogether(t *testing.T) {
 					b := newBench(t, 1)
 					b.poisons(100, c.bad, c.spread, errRefused)
 					b.append(slices.Repeat([]string{"later"}, 100)...)
-					stop := b.start(outbox.RelayConfig{MaxAge: maxAge, Lanes: lanes})
+					stop := b.start(outbox.RelayConfig{MaxAge: maxAge, Lanes: lanes, MaxBatch: 100})
 					start := time.Now()
 					for len(b.names()) < 100-c.bad && time.Since(start) < time.Hour {
 						time.Sleep(time.Second)

@@ -189,7 +189,7 @@ func (s *shard) tryAside(ctx context.Context, keys []string) error {
 	}
 	s.aside.refresh()
 	if len(b.Items) > 0 {
-		if err := s.round(ctx, s.newWork(b, false, true)); err != nil {
+		if err := s.round(ctx, s.newWork(b, s.spread(len(b.Items)), false, true)); err != nil {
 			return err
 		}
 	}

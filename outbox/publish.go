@@ -24,18 +24,40 @@ type round struct {
 	// careful: of the untried items only the probes are published.
 	careful bool
 	probes  []int32 // ascending
+	// calm: the first round of its batch, and no event is deferred: the next one may overlap it.
+	calm   bool
+	before []laneEnd // of the round that this one overlaps
 	// barren: a dead letter that should have shown that the publisher works was refused.
 	// Further ones in this round would only wait for more timeouts.
 	barren bool
 
 	stop    atomic.Bool   // begin no further Publish call
 	abandon chan struct{} // closed when calls that have not returned are to be abandoned
+	lanes   []laneEnd
 	mu      sync.Mutex
 	outage  error                    // an infrastructure failure of the publisher
 	culprit *driver.Item             // the item at which it happened
 	hung    []*call                  // calls that were abandoned
 	first   *failure                 // the first one that is not logged yet
 	tries   map[*driver.Item]attempt // the attempts of the failed items, from judge
+
+	ended     chan struct{}
+	confirmed []*driver.Item // valid once ended is closed
+}
+
+// laneEnd tells that a lane of a round has ended, and whether it published all its items.
+type laneEnd struct {
+	ended   chan struct{}
+	through bool // valid once ended is closed
+}
+
+func (s *shard) newRound(w *work) *round {
+	rd := &round{s: s, w: w, start: time.Now(), seen: s.r.confirmed.Load(), abandon: make(chan struct{}),
+		lanes: make([]laneEnd, len(w.lanes)), ended: make(chan struct{})}
+	for i := range rd.lanes {
+		rd.lanes[i].ended = make(chan struct{})
+	}
+	return rd
 }
 
 // mayTry reports whether an untried item may be published in this round.
@@ -61,16 +83,24 @@ func (rd *round) runLanes() []*driver.Item {
 	var wg sync.WaitGroup
 	confirmed := make([][]*driver.Item, len(rd.w.lanes))
 	for i := range rd.w.lanes {
-		if len(rd.w.lanes[i].items) > 0 {
-			wg.Go(func() { confirmed[i] = rd.run1(i) })
-		}
+		wg.Go(func() { confirmed[i] = rd.run1(i) })
 	}
 	wg.Wait()
 	return slices.Concat(confirmed...)
 }
 
-func (rd *round) run1(n int) []*driver.Item {
-	l := &rd.w.lanes[n]
+// run1 runs a lane, once the same lane of the round before is through.
+func (rd *round) run1(n int) (confirmed []*driver.Item) {
+	l, end := &rd.w.lanes[n], &rd.lanes[n]
+	defer func() {
+		end.through = len(confirmed) == len(l.items) && !rd.stop.Load()
+		close(end.ended)
+	}()
+	if rd.before != nil {
+		if <-rd.before[n].ended; !rd.before[n].through {
+			return nil
+		}
+	}
 	s := sender{rd: rd, l: l, ctx: rd.s.lanes[n], confirmed: make([]*driver.Item, 0, len(l.items))}
 	s.fresh()
 	for s.again() {

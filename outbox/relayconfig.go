@@ -55,11 +55,11 @@ type RelayConfig struct {
 	// often a standby tries for a lease; 1 s when zero, 50 ms at least. Each look is one
 	// statement per shard.
 	Interval time.Duration
-	// MinBatch and MaxBatch bound how many events are read at once; 100 and 5000
-	// when zero. A crash publishes up to one batch per shard again.
+	// MaxBatch bounds how many events of a shard are read and not settled; 5000 when zero. A
+	// crash publishes them again. They are read by halves, of MinBatch at least; 100 when zero.
 	MinBatch, MaxBatch int
 	// MaxBatchBytes bounds the payload of a batch, by the average of the last
-	// one; 8 MiB when zero. A shard holds up to two batches in memory.
+	// read; 8 MiB when zero. A shard holds up to one and a half in memory.
 	MaxBatchBytes int
 	// Lanes is how many keys are published in parallel, per shard; 16 when zero. Set 1 for a
 	// transport that writes each call in its own transaction, because there a few large calls

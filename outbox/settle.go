@@ -12,36 +12,19 @@ import (
 
 // round publishes the items of w that can be published now and settles the result. It fails
 // only if the lease is lost or the publisher hangs.
-func (s *shard) round(ctx context.Context, w *work) error {
-	if !s.term.Valid(time.Now()) {
-		// Another relay may hold the shard by now: renew the lease before publishing more.
-		switch err := s.renew(ctx); {
-		case errors.Is(err, driver.ErrLeaseLost):
+func (s *shard) round(ctx context.Context, w *work) (err error) {
+	var joined []*driver.Item
+	rd := s.over
+	if s.over = nil; rd == nil {
+		if rd, joined, err = s.begin(ctx, w); rd == nil {
 			return err
-		case err != nil:
-			return s.stumble(ctx, err)
 		}
 	}
-	rd := &round{s: s, w: w, start: time.Now(), seen: s.r.confirmed.Load(), abandon: make(chan struct{})}
-	if w.full && !w.tried && !w.aside && s.ahead == nil {
-		s.readAhead(ctx, w.next)
-	}
-	if s.outages > 0 || (s.stalled && w.tried) {
-		if err := s.choose(ctx, rd); err != nil {
-			return s.stumble(ctx, err)
-		}
-	} else if w.tried {
-		if err := s.extend(ctx, rd); err != nil {
-			return s.stumble(ctx, err)
-		}
-	}
-	joined := s.follow(w)
-	confirmed, err := s.publish(ctx, rd)
-	if err != nil {
+	if err := s.publish(ctx, rd); err != nil {
 		return err // of a lost lease: nothing can be settled
 	}
 	w.tried = true
-	if err := s.conclude(ctx, rd, confirmed, joined); err != nil {
+	if err := s.conclude(ctx, rd, joined); err != nil {
 		return err
 	}
 	if len(rd.hung) > 0 {
@@ -50,14 +33,44 @@ func (s *shard) round(ctx context.Context, w *work) error {
 	return nil
 }
 
-// publish runs the round, and renews the lease while it runs.
-func (s *shard) publish(ctx context.Context, rd *round) ([]*driver.Item, error) {
-	var confirmed []*driver.Item
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		confirmed = rd.run()
-	}()
+// begin begins a round, unless the store fails. It also returns the items that are deferred
+// behind others of their keys.
+func (s *shard) begin(ctx context.Context, w *work) (rd *round, joined []*driver.Item, err error) {
+	if !s.term.Valid(time.Now()) {
+		// Another relay may hold the shard by now: renew the lease before publishing more.
+		switch err := s.renew(ctx); {
+		case errors.Is(err, driver.ErrLeaseLost):
+			return nil, nil, err
+		case err != nil:
+			return nil, nil, s.stumble(ctx, err)
+		}
+	}
+	rd = s.newRound(w)
+	if w.full && !w.tried && !w.aside && s.ahead == nil {
+		s.readAhead(ctx, w.next)
+	}
+	if s.outages > 0 || (s.stalled && w.tried) {
+		err = s.choose(ctx, rd)
+	} else if w.tried {
+		err = s.extend(ctx, rd)
+	}
+	if err != nil {
+		return nil, nil, s.stumble(ctx, err)
+	}
+	joined = s.follow(w)
+	rd.calm = !w.tried && !rd.careful && s.aside.empty()
+	rd.begin()
+	return rd, joined, nil
+}
+
+// publish waits for the round, and renews the lease while it runs. It begins the next round as
+// soon as its batch is read, and waits for that one too if this round was not through.
+func (s *shard) publish(ctx context.Context, rd *round) error {
+	ended := rd.ended
+	var read <-chan struct{}
+	if rd.calm && s.ahead != nil {
+		read = s.ahead.done
+	}
 	timer := time.NewTimer(time.Until(s.term.Next()))
 	defer timer.Stop()
 	stopping := ctx.Done()
@@ -65,12 +78,27 @@ func (s *shard) publish(ctx context.Context, rd *round) ([]*driver.Item, error) 
 	var lost error
 	for {
 		select {
-		case <-done:
+		case <-ended:
+			if o := s.over; o != nil && !rd.through() {
+				if ended == rd.ended {
+					if rd.stop.Load() {
+						o.stop.Store(true)
+					}
+					ended = o.ended
+					continue
+				}
+				s.join(rd, o)
+			}
 			s.hung = append(s.hung, rd.hung...)
-			return confirmed, lost
+			return lost
+		case <-read:
+			read = nil
+			if ctx.Err() == nil && lost == nil {
+				s.overlap(ctx, rd)
+			}
 		case <-timer.C:
 			if lost = s.renew(context.WithoutCancel(ctx)); errors.Is(lost, driver.ErrLeaseLost) {
-				rd.stop.Store(true)
+				s.both(rd, func(rd *round) { rd.stop.Store(true) })
 				s.revoke(lost)
 				continue // until the calls in flight have returned
 			}
@@ -78,21 +106,24 @@ func (s *shard) publish(ctx context.Context, rd *round) ([]*driver.Item, error) 
 			timer.Reset(time.Until(s.term.Next()))
 		case <-stopping:
 			// Finish the batch first: a batch that is half confirmed would be published again.
-			stopping, late = nil, time.After(s.r.cfg.ShutdownTimeout)
+			if s.stopBy.IsZero() {
+				s.stopBy = time.Now().Add(s.r.cfg.ShutdownTimeout)
+			}
+			stopping, late = nil, time.After(time.Until(s.stopBy))
 		case <-late:
-			rd.stop.Store(true)
+			s.both(rd, func(rd *round) { rd.stop.Store(true) })
 			s.revoke(errShutdown)
 			late, over = nil, time.After(grace)
 		case <-over:
 			over = nil
-			close(rd.abandon)
+			s.both(rd, func(rd *round) { close(rd.abandon) })
 		}
 	}
 }
 
 // conclude decides about the round's failures and settles the round.
-func (s *shard) conclude(ctx context.Context, rd *round, confirmed, joined []*driver.Item) error {
-	w := rd.w
+func (s *shard) conclude(ctx context.Context, rd *round, joined []*driver.Item) error {
+	w, confirmed := rd.w, rd.confirmed
 	end := time.Now()
 	settlement := driver.Settlement{Published: confirmed}
 	for _, it := range joined {
@@ -102,7 +133,7 @@ func (s *shard) conclude(ctx context.Context, rd *round, confirmed, joined []*dr
 	tried, works := s.judge(rd, seen, &settlement)
 	settlement.Move = w.prefix()
 
-	if !w.aside && w.finished() && s.ahead == nil {
+	if !w.aside && w.finished() && s.ahead == nil && s.over == nil {
 		s.readAhead(ctx, w.next) // new events are read while this round is settled
 	}
 	if len(settlement.Published)+len(settlement.Failures) > 0 || settlement.Move != nil {
@@ -135,7 +166,8 @@ func (s *shard) conclude(ctx context.Context, rd *round, confirmed, joined []*dr
 		s.hurry(w, end) // the publisher works again
 	}
 	s.tidy(w, end)
-	took := end.Sub(rd.start)
+	took := end.Sub(later(rd.start, s.concluded))
+	s.concluded = end
 	if !w.aside && w.finished() {
 		s.pace.after(len(w.items), w.full, took)
 	}

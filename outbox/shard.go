@@ -28,17 +28,20 @@ type shard struct {
 	hung   []*call                 // Publish calls that have not returned
 	report reporter
 
-	mark    driver.Mark // the start of the next read
-	moved   bool        // mark has moved without events since it was settled
-	cur     *work       // the current batch
-	ahead   *reading
-	aside   asideIndex
-	pace    pace
-	stalled bool      // the last round had failures and no success
-	probing int       // how many events the next careful round probes with
-	outages int       // consecutive rounds with an infrastructure failure
-	misses  int       // consecutive failures of the store
-	resume  time.Time // the end of a pause
+	mark      driver.Mark // the start of the next read
+	moved     bool        // mark has moved without events since it was settled
+	cur       *work       // the current batch
+	ahead     *reading
+	over      *round // the round of the next batch, begun while that of cur runs
+	aside     asideIndex
+	pace      pace
+	stalled   bool      // the last round had failures and no success
+	probing   int       // how many events the next careful round probes with
+	outages   int       // consecutive rounds with an infrastructure failure
+	misses    int       // consecutive failures of the store
+	concluded time.Time // when the last round was settled
+	stopBy    time.Time // the end of ShutdownTimeout
+	resume    time.Time // the end of a pause
 }
 
 func newShard(r *Relay, id int, slots chan struct{}, drain bool) *shard {
@@ -112,6 +115,7 @@ func (s *shard) take(ctx context.Context) error {
 	s.lanes = newLaneContexts(s.msgs, s.r.cfg.Lanes)
 	s.mark, s.moved, s.cur, s.ahead, s.resume = nil, false, nil, nil, time.Time{}
 	s.stalled, s.probing, s.outages, s.misses = false, firstProbes, 0, 0
+	s.over, s.concluded, s.stopBy = nil, time.Time{}, time.Time{}
 	s.aside = newAsideIndex(held.Aside, time.Now())
 	s.r.cfg.Hooks.Lease(s.id, true)
 	defer s.r.cfg.Hooks.Lease(s.id, false)
@@ -122,6 +126,7 @@ func (s *shard) take(ctx context.Context) error {
 		side.Go(func() { s.prune(sideCtx, p) })
 	}
 	err = s.hold(ctx)
+	s.reap()
 	stop()
 	side.Wait()
 	s.ahead.forget()
@@ -137,7 +142,7 @@ func (s *shard) take(ctx context.Context) error {
 // hold publishes until ctx is done, the shard is drained (nil), the lease is lost, or the
 // publisher hangs.
 func (s *shard) hold(ctx context.Context) error {
-	for ctx.Err() == nil {
+	for ctx.Err() == nil || s.over != nil {
 		now := time.Now()
 		if s.resume.After(now) {
 			if err := s.wait(ctx, s.resume, nil); err != nil {
@@ -265,6 +270,13 @@ func (s *shard) settle(ctx context.Context, settlement driver.Settlement) error 
 // call bounds one call of the store: a hanging connection must not block the shard for ever.
 func (s *shard) call(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, max(s.r.cfg.LeaseTTL, 5*time.Second))
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 func earlier(a, b time.Time) time.Time {

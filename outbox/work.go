@@ -86,11 +86,11 @@ func (w *work) laneOf(key string) *lane {
 	return &w.lanes[maphash.String(keySeed, key)%uint64(len(w.lanes))]
 }
 
-// newWork creates a work from a batch, of the log or of deferred events.
-func (s *shard) newWork(b driver.Batch, full, aside bool) *work {
+// newWork creates a work of so many lanes from a batch, of the log or of deferred events.
+func (s *shard) newWork(b driver.Batch, lanes int, full, aside bool) *work {
 	w := &work{
 		items: b.Items, state: make([]driver.State, len(b.Items)), next: b.Next, full: full, aside: aside,
-		own: len(b.Items), lanes: make([]lane, s.spread(len(b.Items))), began: time.Now(),
+		own: len(b.Items), lanes: make([]lane, lanes), began: time.Now(),
 	}
 	for i := range w.items {
 		s.enter(w, int32(i))
