@@ -160,7 +160,7 @@ func TestTLS(t *testing.T) {
 	mutual.ClientAuth, mutual.ClientCAs = tls.RequireAndVerifyClientCert, c.Pool
 	address = start(mutual)
 	delivers(t, "tls://"+address+trusted+"&cert="+url.QueryEscape(c.Cert)+"&key="+url.QueryEscape(c.Key))
-	refuses(t, "tls://"+address+trusted, "certificate required")
+	refuses(t, "tls://"+address+trusted, "tls") // the reason, or that the connection is closed before it was read
 
 	plain := natstest.Start(t, &server.Options{}).Addr().String()
 	refuses(t, "nats://"+plain+"/?tls=true", "secure connection not available")
