@@ -15,7 +15,7 @@ func (s *shard) next(ctx context.Context) (idle bool, err error) {
 		s.cur = s.over.w
 		return false, nil
 	}
-	b, limit, err := s.fetch(ctx, s.mark, s.pace.limit)
+	b, limit, err := s.fetch(ctx, s.mark, s.limit())
 	if err != nil {
 		return false, s.stumble(ctx, err)
 	}
@@ -43,8 +43,17 @@ func (s *shard) fetch(ctx context.Context, after driver.Mark, limit int) (driver
 	return b, a.query.Limit, err
 }
 
+// limit returns how many events are read at once: half a batch, so that the rounds of both halves
+// overlap, and a whole one for a publisher that nothing waits for.
+func (s *shard) limit() int {
+	if s.r.quick() {
+		return s.pace.limit
+	}
+	return max(min(s.r.cfg.MinBatch, s.pace.limit), s.pace.limit/2)
+}
+
 func (s *shard) readAhead(ctx context.Context, after driver.Mark) {
-	s.ahead = s.read(ctx, driver.Query{After: after, Limit: s.pace.limit})
+	s.ahead = s.read(ctx, driver.Query{After: after, Limit: s.limit()})
 }
 
 // reading is a read of the store in flight.

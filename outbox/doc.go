@@ -125,11 +125,11 @@
 // with each batch. A killed relay delays its shards by the rest of the lease; a stopped relay
 // releases them at once. Any number of relays may run; relays without a lease stand by.
 //
-// A relay reads half of a batch at once. While the transport confirms it, and while it is
-// settled, the lanes that are through go on with the other half, until one of them fails. So a
-// crash repeats at most one batch per shard (MaxBatch, 5000; with probes up to MinBatch more). A
-// stop while a failing event blocks the shard repeats the events that had passed it. Consumers
-// must be idempotent; see package idempotency.
+// A relay reads half of a batch at once, and more only for a publisher that returns at once. While
+// the transport confirms the half, and while it is settled, the lanes that are through go on with
+// the other half, until one of them fails. So a crash repeats at most one batch per shard
+// (MaxBatch, 5000; with probes up to MinBatch more). A stop while a failing event blocks the shard
+// repeats the events that had passed it. Consumers must be idempotent; see package idempotency.
 //
 // # Failure modes
 //

@@ -28,7 +28,7 @@ func (s *shard) overlap(ctx context.Context, rd *round) {
 	if a.err != nil || n == 0 || len(rd.w.items)+n > s.r.cfg.MaxBatch || s.spread(n) != lanes {
 		return
 	}
-	b, limit, err := s.fetch(ctx, rd.w.next, s.pace.limit)
+	b, limit, err := s.fetch(ctx, rd.w.next, s.limit())
 	if err != nil {
 		return // of a lost lease, which the next call of the store tells again
 	}

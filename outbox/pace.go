@@ -14,7 +14,7 @@ const batchTime = 500 * time.Millisecond
 // batches of half of batchTime, at most sixteenfold at once. It halves when batches are slow or
 // small. A read that took too long halves it at once.
 type pace struct {
-	limit, least, most, bytes int // of a read: half of a batch
+	limit, least, most, bytes int
 
 	fit     int           // how many events fit into MaxBatchBytes, by the last batch
 	cap     int           // the limit since a read took too long; 0 for none
@@ -22,7 +22,7 @@ type pace struct {
 }
 
 func newPace(c RelayConfig) pace {
-	return pace{limit: c.MinBatch, least: c.MinBatch, most: max(c.MinBatch, c.MaxBatch/2), bytes: c.MaxBatchBytes / 2, fit: c.MaxBatch}
+	return pace{limit: c.MinBatch, least: c.MinBatch, most: c.MaxBatch, bytes: c.MaxBatchBytes, fit: c.MaxBatch}
 }
 
 // bound bounds the limit n of a read.

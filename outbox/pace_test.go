@@ -18,7 +18,7 @@ func TestBatchesGrowByTheirTime(t *testing.T) {
 		{1000, 1000, batchTime / 4, 2000},
 		{1000, 1000, batchTime / 2, 1000},
 		{1000, 1000, batchTime + 1, 500},
-		{2000, 2000, time.Millisecond, 2500}, // half of MaxBatch
+		{4000, 4000, time.Millisecond, 5000}, // MaxBatch
 		{100, 100, batchTime + 1, 100},       // MinBatch
 		{1000, 200, time.Millisecond, 500},
 	} {

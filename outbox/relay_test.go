@@ -98,8 +98,8 @@ func TestBatchesFollowTheLoad(t *testing.T) {
 		if err := r.Drain(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if rounds[0] != 100 || slices.Max(rounds) != 2500 {
-			t.Errorf("batches of %v, want 100 growing to 2500, half of MaxBatch", rounds)
+		if rounds[0] != 100 || slices.Max(rounds) != 5000 {
+			t.Errorf("batches of %v, want 100 growing to 5000", rounds)
 		}
 		rounds = nil
 		b.append(keysOf(1000)...)

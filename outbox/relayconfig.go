@@ -56,10 +56,11 @@ type RelayConfig struct {
 	// statement per shard.
 	Interval time.Duration
 	// MaxBatch bounds how many events of a shard are read and not settled; 5000 when zero. A
-	// crash publishes them again. They are read by halves, of MinBatch at least; 100 when zero.
+	// crash publishes them again. At least MinBatch are read at once, 100 when zero, and half of
+	// MaxBatch at most while the publisher takes its time.
 	MinBatch, MaxBatch int
 	// MaxBatchBytes bounds the payload of a batch, by the average of the last
-	// read; 8 MiB when zero. A shard holds up to one and a half in memory.
+	// read; 8 MiB when zero. A shard holds up to two batches in memory.
 	MaxBatchBytes int
 	// Lanes is how many keys are published in parallel, per shard; 16 when zero. Set 1 for a
 	// transport that writes each call in its own transaction, because there a few large calls

@@ -148,8 +148,8 @@ func TestReadsGrowBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		limits, _ := line.seen()
-		if slices.Min(limits) > 2 || slices.Max(limits) != 2500 {
-			t.Errorf("reads of %d to %d events, want them down to 1 or 2 and back to 2500", slices.Min(limits), slices.Max(limits))
+		if slices.Min(limits) > 2 || slices.Max(limits) != 5000 {
+			t.Errorf("reads of %d to %d events, want them down to 1 or 2 and back to 5000", slices.Min(limits), slices.Max(limits))
 		}
 	})
 }

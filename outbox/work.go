@@ -101,11 +101,14 @@ func (s *shard) newWork(b driver.Batch, lanes int, full, aside bool) *work {
 // spread returns the number of lanes for n events. It is 1 if the publisher is so quick that
 // more lanes would only make its calls smaller.
 func (s *shard) spread(n int) int {
-	if time.Duration(s.r.cost.Load()) < 5*time.Microsecond {
+	if s.r.quick() {
 		return 1
 	}
 	return max(1, min(n, s.r.cfg.Lanes))
 }
+
+// quick reports whether the publisher returns at once.
+func (r *Relay) quick() bool { return time.Duration(r.cost.Load()) < 5*time.Microsecond }
 
 // enter puts an item into its lane.
 func (s *shard) enter(w *work, i int32) {
