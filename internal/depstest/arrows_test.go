@@ -42,6 +42,7 @@ func beside() map[string][]string {
 		"bus/redisbus":                {"bus/driver/rediskit"},
 		"bus/bustest":                 {"bus/redrive"}, // redriving is part of a transport's tests
 		"idempotency/pgidempotency":   {"idempotency/sqlidempotency"},
+		"outbox/internal/storetest":   {"outbox/outboxtest"}, // it runs cases of the suite on other tables and pools
 		"queue":                       {"queue/draw", "queue/token"},
 		"queue/challenge":             {"queue/token"},
 		"queue/driver":                {"queue/draw"},

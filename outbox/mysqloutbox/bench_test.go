@@ -11,6 +11,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/internal/storetest"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -66,7 +67,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 	for b.Loop() {
 		err := sqltx.Do(b.Context(), db, func(ctx context.Context, tx *sql.Tx) error {
-			return box.Append(ctx, tx, newEvent(b, "a", 1))
+			return box.Append(ctx, tx, storetest.Event(b, "a", 1))
 		})
 		if err != nil {
 			b.Fatal(err)

@@ -10,17 +10,38 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/driver"
+	"github.com/millrace-go/millrace/outbox/internal/storetest"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// on returns a server as the shared tests take it.
+func on(s servicetest.MySQLServer) storetest.Database {
+	return storetest.Database{
+		Open: s.DB,
+		New: func(db *sql.DB, c storetest.Config) (driver.SQLStore, error) {
+			return mysqloutbox.New(db, mysqloutbox.Config{Status: c.Status, Schema: c.Schema, Prefix: c.Prefix, Shards: c.Shards})
+		},
+		Elsewhere: elsewhere, Create: "CREATE DATABASE",
+		Recent: "id = ? AND created_at > UTC_TIMESTAMP() - INTERVAL 1 MINUTE",
+	}
+}
+
+// each runs a shared test on both servers.
+func each(t *testing.T, test func(storetest.Database, *testing.T)) {
+	servicetest.EachMySQL(t, func(t *testing.T, s servicetest.MySQLServer) { test(on(s), t) })
+}
+
+func TestConformance(t *testing.T) {
+	each(t, func(d storetest.Database, t *testing.T) { d.Conformance(t, false) })
+}
 
 func open(t testing.TB, cfg mysqloutbox.Config) (driver.SQLStore, *sql.DB) {
 	t.Helper()
@@ -43,40 +64,6 @@ func openURL(t testing.TB, url string, cfg mysqloutbox.Config) (driver.SQLStore,
 		t.Fatal(err)
 	}
 	return store, db
-}
-
-func inTx(db *sql.DB) func(context.Context, func(context.Context, sqltx.Execer) error) error {
-	return func(ctx context.Context, fn func(ctx context.Context, tx sqltx.Execer) error) error {
-		return sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error { return fn(ctx, tx) })
-	}
-}
-
-func TestConformance(t *testing.T) { servicetest.EachMySQL(t, testConformance) }
-
-func testConformance(t *testing.T, _ servicetest.MySQLServer) {
-	outboxtest.Run(t, func(t testing.TB, shards int) outboxtest.Harness {
-		store, db := open(t, mysqloutbox.Config{Shards: shards})
-		return outboxtest.Harness{
-			Store: store, InTx: inTx(db),
-			Reopen: func(shards int) (driver.Store, error) { return mysqloutbox.New(db, mysqloutbox.Config{Shards: shards}) },
-		}
-	})
-}
-
-func newEvent(t testing.TB, key string, n int) event.Event {
-	t.Helper()
-	e, err := outboxtest.NewEvent(key, n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
-}
-
-func within(t *testing.T, d time.Duration) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
 }
 
 // run starts a relay that does not poll within the test.
@@ -110,10 +97,10 @@ func testOtherProcessesAreHeard(t *testing.T, server servicetest.MySQLServer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := within(t, 20*time.Second)
+	ctx := storetest.Within(t, 20*time.Second)
 	for i := range 5 {
-		err := inTx(db)(ctx, func(ctx context.Context, tx sqltx.Execer) error {
-			return box.Append(ctx, tx, newEvent(t, "a", i+1))
+		err := storetest.InTx(db)(ctx, func(ctx context.Context, tx sqltx.Execer) error {
+			return box.Append(ctx, tx, storetest.Event(t, "a", i+1))
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -162,7 +149,7 @@ func testPlainPool(t *testing.T, server servicetest.MySQLServer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := within(t, 20*time.Second)
+	ctx := storetest.Within(t, 20*time.Second)
 	if err := store.Migrate(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -172,8 +159,8 @@ func testPlainPool(t *testing.T, server servicetest.MySQLServer) {
 	}
 	pub := run(t, store)
 	for i := range 3 {
-		err := inTx(db)(ctx, func(ctx context.Context, tx sqltx.Execer) error {
-			return box.Append(ctx, tx, newEvent(t, "a", 2*i+1), newEvent(t, "a", 2*i+2))
+		err := storetest.InTx(db)(ctx, func(ctx context.Context, tx sqltx.Execer) error {
+			return box.Append(ctx, tx, storetest.Event(t, "a", 2*i+1), storetest.Event(t, "a", 2*i+2))
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -221,14 +208,7 @@ func testPrintedMigrations(t *testing.T, server servicetest.MySQLServer) {
 }
 
 func TestNewRejects(t *testing.T) {
-	if _, err := mysqloutbox.New(nil, mysqloutbox.Config{}); err == nil {
-		t.Error("New accepted no pool")
-	}
-	for _, n := range []int{-1, 5000} {
-		if _, err := mysqloutbox.New(&sql.DB{}, mysqloutbox.Config{Shards: n}); err == nil || !strings.Contains(err.Error(), "Shards") {
-			t.Errorf("New with %d shards returned %v, want an error that names Shards", n, err)
-		}
-	}
+	on(servicetest.MySQLServer{}).Rejects(t)
 	store, err := mysqloutbox.New(&sql.DB{}, mysqloutbox.Config{Poll: -1})
 	if err != nil {
 		t.Fatal(err)

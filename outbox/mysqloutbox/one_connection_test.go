@@ -1,7 +1,6 @@
 package mysqloutbox_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -9,47 +8,11 @@ import (
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox/driver"
+	"github.com/millrace-go/millrace/outbox/internal/storetest"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
-	"github.com/millrace-go/millrace/outbox/outboxtest"
 )
 
-// migrated has the common methods of the two kinds of stores.
-type migrated interface {
-	driver.Store
-	Migrate(ctx context.Context) error
-}
-
-// shared lists the cases of the suite with the most concurrency.
-var shared = []string{"OrderPerKey", "TwoRelays", "WakeOnCommit", "ByKeyPasses", "MaxAgeParksStrict", "RetryParked", "Prune", "Stats"}
-
-// TestPoolOfOneConnection runs cases of the suite with relays, watchers, writers,
-// pruners and statistics that share one connection.
-func TestPoolOfOneConnection(t *testing.T) { servicetest.EachMySQL(t, testPoolOfOneConnection) }
-
-func testPoolOfOneConnection(t *testing.T, server servicetest.MySQLServer) {
-	for name, status := range map[string]bool{"cursor": false, "status": true} {
-		t.Run(name, func(t *testing.T) {
-			outboxtest.Run(t, func(t testing.TB, shards int) outboxtest.Harness {
-				db := server.DB(t)
-				db.SetMaxOpenConns(1)
-				var store migrated
-				var err error
-				if status {
-					store, err = mysqloutbox.New(db, mysqloutbox.Config{Status: true, Shards: shards})
-				} else {
-					store, err = mysqloutbox.New(db, mysqloutbox.Config{Shards: shards})
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := store.Migrate(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				return outboxtest.Harness{Store: store, InTx: inTx(db)}
-			}, shared...)
-		})
-	}
-}
+func TestPoolOfOneConnection(t *testing.T) { each(t, storetest.Database.OneConnection) }
 
 // TestReadEndedByTheServer: a read waits for a lock until the server's own limit ends it. The
 // relay then asks for fewer events.
@@ -70,7 +33,7 @@ func testReadEndedByTheServer(t *testing.T, server servicetest.MySQLServer) {
 			}
 			t.Cleanup(func() { hasty.Close() })
 			hasty.SetMaxOpenConns(1) // so that the session's setting applies
-			var store migrated
+			var store driver.SQLStore
 			table := "outbox_messages"
 			if status {
 				table = "outbox_events"

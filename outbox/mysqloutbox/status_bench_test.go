@@ -7,6 +7,7 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/internal/storetest"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 )
 
@@ -19,9 +20,9 @@ func BenchmarkStatusDrain(b *testing.B) {
 		for n := range rows / each {
 			events := make([]event.Event, each)
 			for i := range events {
-				events[i] = newEvent(b, fmt.Sprint("key-", i), n)
+				events[i] = storetest.Event(b, fmt.Sprint("key-", i), n)
 			}
-			appendTo(b, db, store, events...)
+			storetest.Append(b, db, store, events...)
 		}
 		relay, err := outbox.NewRelay(store, discard{}, outbox.RelayConfig{})
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox/driver"
-	"github.com/millrace-go/millrace/outbox/internal/statusstore/statustest"
+	"github.com/millrace-go/millrace/outbox/internal/storetest"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 )
@@ -29,19 +29,13 @@ func openStatus(t testing.TB, cfg mysqloutbox.Config) (driver.SQLStore, *sql.DB)
 	return store, db
 }
 
-func TestStatusConformance(t *testing.T) { servicetest.EachMySQL(t, testStatusConformance) }
-
-func testStatusConformance(t *testing.T, _ servicetest.MySQLServer) {
-	outboxtest.Run(t, func(t testing.TB, shards int) outboxtest.Harness {
-		store, db := openStatus(t, mysqloutbox.Config{Shards: shards})
-		return outboxtest.Harness{
-			Store: store, InTx: inTx(db),
-			Reopen: func(shards int) (driver.Store, error) {
-				return mysqloutbox.New(db, mysqloutbox.Config{Status: true, Shards: shards})
-			},
-		}
-	})
+func TestStatusConformance(t *testing.T) {
+	each(t, func(d storetest.Database, t *testing.T) { d.Conformance(t, true) })
 }
+
+func TestStatusMarksByID(t *testing.T) { each(t, storetest.Database.StatusMarksByID) }
+
+func TestStatusPruneGoesOn(t *testing.T) { each(t, storetest.Database.StatusPruneGoesOn) }
 
 // The random tokens of two shards may be the same. A settlement then extends the lease of its own
 // shard, and moves no other position.
@@ -118,18 +112,4 @@ func testStatusStress(t *testing.T, _ servicetest.MySQLServer) {
 	outboxtest.RunStress(t, outboxtest.StressConfig{
 		Store: store, DB: db, Unrelated: db, Duration: 3 * time.Second, UnrelatedFor: 2500 * time.Millisecond,
 	})
-}
-
-func TestStatusMarksByID(t *testing.T) { servicetest.EachMySQL(t, testStatusMarksByID) }
-
-func testStatusMarksByID(t *testing.T, _ servicetest.MySQLServer) {
-	store, db := openStatus(t, mysqloutbox.Config{})
-	statustest.MarksByID(t, store, db)
-}
-
-func TestStatusPruneGoesOn(t *testing.T) { servicetest.EachMySQL(t, testStatusPruneGoesOn) }
-
-func testStatusPruneGoesOn(t *testing.T, _ servicetest.MySQLServer) {
-	store, db := openStatus(t, mysqloutbox.Config{})
-	statustest.PruneGoesOn(t, store, db)
 }

@@ -1,9 +1,10 @@
 package mysqloutbox_test
 
 import (
-	"github.com/millrace-go/millrace/internal/servicetest"
 	"testing"
 	"time"
+
+	"github.com/millrace-go/millrace/internal/servicetest"
 
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/outboxtest"

@@ -10,53 +10,19 @@ import (
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox/driver"
-	"github.com/millrace-go/millrace/outbox/outboxtest"
+	"github.com/millrace-go/millrace/outbox/internal/storetest"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
 
-// onOne opens a store of each kind over a pool of one connection.
-func onOne(t testing.TB, shards int, status bool) (driver.SQLStore, outboxtest.Harness) {
-	t.Helper()
-	db := servicetest.Postgres(t)
-	db.SetMaxOpenConns(1)
-	var store driver.SQLStore
-	var err error
-	if status {
-		store, err = pgoutbox.New(db, pgoutbox.Config{Status: true, Shards: shards})
-	} else {
-		store, err = pgoutbox.New(db, pgoutbox.Config{Shards: shards})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return store, outboxtest.Harness{Store: store, InTx: inTx(db)}
-}
-
-// shared lists the cases of the suite with the most concurrency.
-var shared = []string{"OrderPerKey", "TwoRelays", "WakeOnCommit", "ByKeyPasses", "MaxAgeParksStrict", "RetryParked", "Prune", "Stats"}
-
-// TestPoolOfOneConnection runs cases of the suite with relays, writers, pruners and statistics
-// that share one connection.
-func TestPoolOfOneConnection(t *testing.T) {
-	for name, status := range map[string]bool{"cursor": false, "status": true} {
-		t.Run(name, func(t *testing.T) {
-			outboxtest.Run(t, func(t testing.TB, shards int) outboxtest.Harness {
-				_, h := onOne(t, shards, status)
-				return h
-			}, shared...)
-		})
-	}
-}
+func TestPoolOfOneConnection(t *testing.T) { database.OneConnection(t) }
 
 // TestListenNeedsASecondConnection: Listen must return an error that names the remedy, and must
 // not hold the only connection.
 func TestListenNeedsASecondConnection(t *testing.T) {
 	for name, status := range map[string]bool{"cursor": false, "status": true} {
 		t.Run(name, func(t *testing.T) {
-			store, _ := onOne(t, 1, status)
+			store, db := database.Store(t, storetest.Config{Status: status})
+			db.SetMaxOpenConns(1)
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
 			err := store.(driver.Listener).Listen(ctx, func() {})

@@ -13,17 +13,30 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"go.uber.org/goleak"
 
-	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/driver"
+	"github.com/millrace-go/millrace/outbox/internal/storetest"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var database = storetest.Database{
+	Open: servicetest.Postgres,
+	New: func(db *sql.DB, c storetest.Config) (driver.SQLStore, error) {
+		return pgoutbox.New(db, pgoutbox.Config{Status: c.Status, Schema: c.Schema, Prefix: c.Prefix, Shards: c.Shards})
+	},
+	Elsewhere: elsewhere, Create: "CREATE SCHEMA",
+	Recent: "id = $1 AND created_at > now() - interval '1 minute'",
+}
+
+func TestConformance(t *testing.T) { database.Conformance(t, false) }
+
+func TestNewRejects(t *testing.T) { database.Rejects(t) }
 
 func open(t testing.TB, cfg pgoutbox.Config) (driver.SQLStore, *sql.DB) {
 	t.Helper()
@@ -36,22 +49,6 @@ func open(t testing.TB, cfg pgoutbox.Config) (driver.SQLStore, *sql.DB) {
 		t.Fatal(err)
 	}
 	return store, db
-}
-
-func inTx(db *sql.DB) func(context.Context, func(context.Context, sqltx.Execer) error) error {
-	return func(ctx context.Context, fn func(ctx context.Context, tx sqltx.Execer) error) error {
-		return sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error { return fn(ctx, tx) })
-	}
-}
-
-func TestConformance(t *testing.T) {
-	outboxtest.Run(t, func(t testing.TB, shards int) outboxtest.Harness {
-		store, db := open(t, pgoutbox.Config{Shards: shards})
-		return outboxtest.Harness{
-			Store: store, InTx: inTx(db),
-			Reopen: func(shards int) (driver.Store, error) { return pgoutbox.New(db, pgoutbox.Config{Shards: shards}) },
-		}
-	})
 }
 
 // other opens a store with another pool on the same schema, like a second process.
@@ -67,15 +64,6 @@ func other(t testing.TB, url string) (driver.SQLStore, *sql.DB) {
 		t.Fatal(err)
 	}
 	return store, db
-}
-
-func newEvent(t testing.TB, key string, n int) event.Event {
-	t.Helper()
-	e, err := outboxtest.NewEvent(key, n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
 }
 
 // run starts a relay that never polls within the test, and waits until it is idle.
@@ -101,13 +89,6 @@ func run(t *testing.T, store driver.Store, cfg outbox.RelayConfig) *outboxtest.P
 	return pub
 }
 
-func within(t *testing.T, d time.Duration) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 func TestOtherProcessesAreWoken(t *testing.T) {
 	url := servicetest.PostgresURL(t)
 	relayStore, _ := other(t, url)
@@ -120,10 +101,10 @@ func TestOtherProcessesAreWoken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := within(t, 20*time.Second)
+	ctx := storetest.Within(t, 20*time.Second)
 	for i := range 5 {
-		err := inTx(db)(ctx, func(ctx context.Context, tx sqltx.Execer) error {
-			return box.Append(ctx, tx, newEvent(t, "a", i+1))
+		err := storetest.InTx(db)(ctx, func(ctx context.Context, tx sqltx.Execer) error {
+			return box.Append(ctx, tx, storetest.Event(t, "a", i+1))
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -145,7 +126,7 @@ func TestOtherProcessesAreWoken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := inside.Append(ctx, tx, newEvent(t, "a", 6)); err != nil {
+	if err := inside.Append(ctx, tx, storetest.Event(t, "a", 6)); err != nil {
 		t.Fatal(err)
 	}
 	if err := tx.Commit(); err != nil {
@@ -185,7 +166,7 @@ func TestPgxTransaction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := within(t, 20*time.Second)
+	ctx := storetest.Within(t, 20*time.Second)
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		t.Fatal(err)
@@ -197,7 +178,7 @@ func TestPgxTransaction(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := box.Append(ctx, pgoutbox.Tx(tx), newEvent(t, "a", i+1)); err != nil {
+		if err := box.Append(ctx, pgoutbox.Tx(tx), storetest.Event(t, "a", i+1)); err != nil {
 			t.Fatal(err)
 		}
 		if commit {
@@ -227,11 +208,11 @@ func TestRebase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := within(t, 20*time.Second)
+	ctx := storetest.Within(t, 20*time.Second)
 	write := func(n int) {
 		t.Helper()
-		err := inTx(db)(ctx, func(ctx context.Context, tx sqltx.Execer) error {
-			return box.Append(ctx, tx, newEvent(t, "a", n), newEvent(t, "b", n))
+		err := storetest.InTx(db)(ctx, func(ctx context.Context, tx sqltx.Execer) error {
+			return box.Append(ctx, tx, storetest.Event(t, "a", n), storetest.Event(t, "b", n))
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -354,17 +335,6 @@ func TestPrintedMigrations(t *testing.T) {
 	for _, table := range []string{"outbox_messages", "outbox_messages_pruned", "outbox_cursors", "outbox_cursors_progress", "outbox_retries", "outbox_failed", "outbox_settings"} {
 		if _, err := db.ExecContext(t.Context(), "SELECT 1 FROM "+table); err != nil {
 			t.Error(err)
-		}
-	}
-}
-
-func TestNewRejects(t *testing.T) {
-	if _, err := pgoutbox.New(nil, pgoutbox.Config{}); err == nil {
-		t.Error("New accepted no pool")
-	}
-	for _, n := range []int{-1, 5000} {
-		if _, err := pgoutbox.New(&sql.DB{}, pgoutbox.Config{Shards: n}); err == nil || !strings.Contains(err.Error(), "Shards") {
-			t.Errorf("New with %d shards returned %v, want an error that names Shards", n, err)
 		}
 	}
 }

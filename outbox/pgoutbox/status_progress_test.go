@@ -19,6 +19,7 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/driver"
+	"github.com/millrace-go/millrace/outbox/internal/storetest"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
@@ -296,14 +297,14 @@ func TestStatusPruneReadsWhatItDeletes(t *testing.T) {
 func TestStatusLateRowsOfManyShardsArePruned(t *testing.T) {
 	const shards, n = 2, 16
 	store, db := openStatus(t, pgoutbox.Config{Shards: shards})
-	ctx := within(t, 30*time.Second)
+	ctx := storetest.Within(t, 30*time.Second)
 	box, err := outbox.New(store, outbox.Config{Topic: "events"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var events []event.Event
 	for i := range n {
-		events = append(events, newEvent(t, fmt.Sprint("key", i), 1))
+		events = append(events, storetest.Event(t, fmt.Sprint("key", i), 1))
 	}
 	late, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -313,9 +314,9 @@ func TestStatusLateRowsOfManyShardsArePruned(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range events {
-		events[i] = newEvent(t, events[i].Key(), 2)
+		events[i] = storetest.Event(t, events[i].Key(), 2)
 	}
-	appendTo(t, db, store, events...)
+	storetest.Append(t, db, store, events...)
 	relay, err := outbox.NewRelay(store, &outboxtest.Publisher{}, outbox.RelayConfig{Retention: -1})
 	if err != nil {
 		t.Fatal(err)
@@ -388,8 +389,8 @@ func TestAdopt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, db := tc.open(t)
-			ctx := within(t, 30*time.Second)
-			appendTo(t, db, store, newEvent(t, "a", 1))
+			ctx := storetest.Within(t, 30*time.Second)
+			storetest.Append(t, db, store, storetest.Event(t, "a", 1))
 			l := lease(t, store, "me")
 			batch, err := store.Read(ctx, l, driver.Query{Limit: 10})
 			if err != nil || len(batch.Items) != 1 {
@@ -426,7 +427,7 @@ func TestAdopt(t *testing.T) {
 			if err := store.Settle(ctx, l, driver.Settlement{TTL: time.Hour}); !errors.Is(err, driver.ErrLeaseLost) {
 				t.Errorf("a lease from before the adoption still holds: %v", err)
 			}
-			appendTo(t, db, store, newEvent(t, "a", 2))
+			storetest.Append(t, db, store, storetest.Event(t, "a", 2))
 			l = lease(t, store, "me")
 			if batch, err = store.Read(ctx, l, driver.Query{Limit: 10}); err != nil || len(batch.Items) != 1 {
 				t.Errorf("read %d events after the adoption (%v), want the new one", len(batch.Items), err)
@@ -447,12 +448,12 @@ func TestAdoptOfManyShards(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, db := tc.open(t, pgoutbox.Config{Shards: shards})
-			ctx := within(t, 30*time.Second)
+			ctx := storetest.Within(t, 30*time.Second)
 			var events []event.Event
 			for n := range 30 {
-				events = append(events, newEvent(t, fmt.Sprint("key", n), 1))
+				events = append(events, storetest.Event(t, fmt.Sprint("key", n), 1))
 			}
-			appendTo(t, db, store, events...)
+			storetest.Append(t, db, store, events...)
 			var left [shards]int
 			for shard := range shards {
 				l, err := store.Lease(ctx, shard, "me", time.Hour)

@@ -18,53 +18,13 @@ import (
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/driver"
+	"github.com/millrace-go/millrace/outbox/internal/storetest"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-// TestStatusLateCommit: an event commits after a later one was read.
-func TestStatusLateCommit(t *testing.T) {
-	store, db := openStatus(t, pgoutbox.Config{})
-	box, err := outbox.New(store, outbox.Config{Topic: "t"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx := within(t, 20*time.Second)
-	late, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := box.Append(ctx, late, newEvent(t, "late", 1)); err != nil {
-		t.Fatal(err)
-	}
-	appendTo(t, db, store, newEvent(t, "early", 1))
-
-	lease, err := store.Lease(ctx, 0, "reader", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, err := store.Read(ctx, lease, driver.Query{Limit: 10})
-	if err != nil || len(first.Items) != 1 || first.Items[0].Key != "early" {
-		t.Fatalf("beside an open transaction %d events were read, %v; want the early one", len(first.Items), err)
-	}
-	if err := late.Commit(); err != nil {
-		t.Fatal(err)
-	}
-	appendTo(t, db, store, newEvent(t, "late", 2))
-	// The batch is not settled yet: events in flight must not be read again.
-	second, err := store.Read(ctx, lease, driver.Query{After: first.Next, Limit: 10})
-	if err != nil || len(second.Items) != 2 || second.Items[0].Key != "late" || second.Items[1].Key != "late" ||
-		second.Items[0].ID >= first.Items[0].ID || second.Items[1].ID <= first.Items[0].ID {
-		t.Fatalf("after the late commit %+v were read, %v; want both events of its key in their order", second.Items, err)
-	}
-	if third, err := store.Read(ctx, lease, driver.Query{After: second.Next, Limit: 10}); err != nil || len(third.Items) != 0 {
-		t.Errorf("a third read returned %d events, %v; want none", len(third.Items), err)
-	}
-	if err := errors.Join(store.Release(ctx, lease), box.Close(ctx)); err != nil {
-		t.Error(err)
-	}
-}
+func TestStatusLateCommit(t *testing.T) { database.StatusLateCommit(t) }
 
 // killed is the store of a killed process: none of its calls arrive.
 type killed struct {
@@ -110,7 +70,7 @@ func TestStatusManyRelays(t *testing.T) {
 	if err := open().Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	ctx := within(t, 60*time.Second)
+	ctx := storetest.Within(t, 60*time.Second)
 	pub := &outboxtest.Publisher{}
 	gone := make(chan struct{})
 	var relays sync.WaitGroup
@@ -154,9 +114,9 @@ func TestStatusManyRelays(t *testing.T) {
 	for n := range rounds {
 		events := make([]event.Event, keys)
 		for i := range events {
-			events[i] = newEvent(t, fmt.Sprint("hot-", i), n+1)
+			events[i] = storetest.Event(t, fmt.Sprint("hot-", i), n+1)
 		}
-		err := inTx(db)(ctx, func(ctx context.Context, tx sqltx.Execer) error { return box.Append(ctx, tx, events...) })
+		err := storetest.InTx(db)(ctx, func(ctx context.Context, tx sqltx.Execer) error { return box.Append(ctx, tx, events...) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +162,7 @@ func TestStatusOtherProcessesAreWoken(t *testing.T) {
 		}
 		return store, func(e event.Event) {
 			t.Helper()
-			err := inTx(db)(t.Context(), func(ctx context.Context, tx sqltx.Execer) error { return box.Append(ctx, tx, e) })
+			err := storetest.InTx(db)(t.Context(), func(ctx context.Context, tx sqltx.Execer) error { return box.Append(ctx, tx, e) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -214,9 +174,9 @@ func TestStatusOtherProcessesAreWoken(t *testing.T) {
 	}
 	pub := run(t, relayStore, outbox.RelayConfig{})
 	writer, write, box := open()
-	ctx := within(t, 20*time.Second)
+	ctx := storetest.Within(t, 20*time.Second)
 	for i := range 3 {
-		write(newEvent(t, "a", i+1))
+		write(storetest.Event(t, "a", i+1))
 		if err := pub.WaitFor(ctx, i+1); err != nil {
 			t.Fatal(err)
 		}
@@ -249,10 +209,10 @@ func TestStatusOtherProcessesAreWoken(t *testing.T) {
 
 func TestStatusRebase(t *testing.T) {
 	store, db := openStatus(t, pgoutbox.Config{Shards: 2})
-	ctx := within(t, 20*time.Second)
+	ctx := storetest.Within(t, 20*time.Second)
 	write := func(n int) {
 		t.Helper()
-		appendTo(t, db, store, newEvent(t, "a", n), newEvent(t, "b", n))
+		storetest.Append(t, db, store, storetest.Event(t, "a", n), storetest.Event(t, "b", n))
 	}
 	pub := &outboxtest.Publisher{}
 	relay, err := outbox.NewRelay(store, pub, outbox.RelayConfig{})
@@ -306,8 +266,8 @@ func TestStatusRebase(t *testing.T) {
 // this one are refused until a rebase, not published again and again.
 func TestStatusRowsAhead(t *testing.T) {
 	store, db := openStatus(t, pgoutbox.Config{})
-	ctx := within(t, 20*time.Second)
-	appendTo(t, db, store, newEvent(t, "a", 1), newEvent(t, "b", 1))
+	ctx := storetest.Within(t, 20*time.Second)
+	storetest.Append(t, db, store, storetest.Event(t, "a", 1), storetest.Event(t, "b", 1))
 	if _, err := db.ExecContext(ctx, `UPDATE outbox_events SET xid = '90000000000000' WHERE event_key = 'a'`); err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +285,7 @@ func TestStatusRowsAhead(t *testing.T) {
 	if err := store.(driver.Rebaser).Rebase(ctx, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	appendTo(t, db, store, newEvent(t, "a", 2))
+	storetest.Append(t, db, store, storetest.Event(t, "a", 2))
 	if err := relay.Drain(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -337,8 +297,8 @@ func TestStatusRowsAhead(t *testing.T) {
 // TestStatusReadOnAnotherServer: a position read in another run of the server ends the lease.
 func TestStatusReadOnAnotherServer(t *testing.T) {
 	store, db := openStatus(t, pgoutbox.Config{})
-	ctx := within(t, 20*time.Second)
-	appendTo(t, db, store, newEvent(t, "a", 1), newEvent(t, "a", 2))
+	ctx := storetest.Within(t, 20*time.Second)
+	storetest.Append(t, db, store, storetest.Event(t, "a", 1), storetest.Event(t, "a", 2))
 	lease, err := store.Lease(ctx, 0, "reader", time.Minute)
 	if err != nil {
 		t.Fatal(err)

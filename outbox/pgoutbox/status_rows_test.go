@@ -2,8 +2,6 @@ package pgoutbox_test
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -19,88 +17,13 @@ import (
 	"github.com/millrace-go/millrace/internal/log/pglog"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox"
-	"github.com/millrace-go/millrace/outbox/driver"
+	"github.com/millrace-go/millrace/outbox/internal/storetest"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-func appendTo(t testing.TB, db *sql.DB, store driver.Store, events ...event.Event) {
-	t.Helper()
-	box, err := outbox.New(store, outbox.Config{Topic: "events"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = inTx(db)(t.Context(), func(ctx context.Context, tx sqltx.Execer) error { return box.Append(ctx, tx, events...) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := box.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TestStatusRows follows two events from PENDING to PUBLISHED and to FAILED.
-func TestStatusRows(t *testing.T) {
-	store, db := openStatus(t, pgoutbox.Config{})
-	good, bad := newEvent(t, "good", 1), newEvent(t, "bad", 1)
-	appendTo(t, db, store, good, bad)
-	type row struct {
-		aggregateType, aggregateID, eventType, state, err string
-		published, publishedAt, nextRetryAt               bool
-		retries                                           int
-	}
-	look := func(id string) (r row) {
-		t.Helper()
-		var payload []byte
-		err := db.QueryRowContext(t.Context(), `SELECT aggregate_type, aggregate_id, event_type, payload, state, published,
-			published_at IS NOT NULL, retry_count, coalesce(last_error, ''), next_retry_at IS NOT NULL
-			FROM outbox_events WHERE id = $1 AND created_at > now() - interval '1 minute'`, id).
-			Scan(&r.aggregateType, &r.aggregateID, &r.eventType, &payload, &r.state, &r.published,
-				&r.publishedAt, &r.retries, &r.err, &r.nextRetryAt)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(string(payload), id) || !strings.Contains(string(payload), `"type":"Tested"`) {
-			t.Errorf("the payload is not the whole event: %s", payload)
-		}
-		return r
-	}
-	if r, want := look(good.ID), (row{aggregateType: "test", aggregateID: "good", eventType: "Tested", state: "PENDING"}); r != want {
-		t.Errorf("an appended event is %+v, want %+v", r, want)
-	}
-	var seen row
-	tries := 0
-	pub := &outboxtest.Publisher{Fail: func(topic string, e event.Event) error {
-		if e.ID != bad.ID || topic != "events" {
-			return nil
-		}
-		if tries++; tries == 3 {
-			seen = look(bad.ID) // as the first retry left it
-		}
-		return errors.New("refused")
-	}}
-	quick := outbox.Backoff{Initial: time.Millisecond, Max: time.Millisecond}
-	relay, err := outbox.NewRelay(store, pub, outbox.RelayConfig{Retry: quick, Chunk: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := relay.Drain(within(t, 20*time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	if r := look(good.ID); r.state != "PUBLISHED" || !r.published || !r.publishedAt {
-		t.Errorf("a published event is %+v", r)
-	}
-	if seen.state != "PENDING" || seen.published || !seen.nextRetryAt || seen.err != "refused" {
-		t.Errorf("an event that failed twice is %+v", seen)
-	}
-	if r := look(bad.ID); r.state != "FAILED" || r.published || r.publishedAt || r.retries != 3 || r.err != "refused" || tries != 4 {
-		t.Errorf("after %d attempts the event given up is %+v, want 3 retries", tries, r)
-	}
-	if got := pub.Published(); len(got) != 2 || got[1].Topic != "events.DLT" {
-		t.Errorf("%d messages were published, want the good one and a dead letter", len(got))
-	}
-}
+func TestStatusRows(t *testing.T) { database.StatusRows(t) }
 
 // TestStatusMarksTouchNoIndex proves that marking is a HOT update: the primary
 // key gets no second entry for any row.
@@ -109,9 +32,9 @@ func TestStatusMarksTouchNoIndex(t *testing.T) {
 	for n := range 20 {
 		events := make([]event.Event, 250)
 		for i := range events {
-			events[i] = newEvent(t, fmt.Sprint("key-", i), n+1)
+			events[i] = storetest.Event(t, fmt.Sprint("key-", i), n+1)
 		}
-		appendTo(t, db, store, events...)
+		storetest.Append(t, db, store, events...)
 	}
 	size := func() (n int64) {
 		t.Helper()
@@ -126,7 +49,7 @@ func TestStatusMarksTouchNoIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := relay.Drain(within(t, 30*time.Second)); err != nil {
+	if err := relay.Drain(storetest.Within(t, 30*time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	if after := size(); after != before {
@@ -141,9 +64,9 @@ func TestStatusRefusesOtherIDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"e-1", "0192F0C1-2B3C-7D4E-8F50-61728394A5B6"} {
-		e := newEvent(t, "a", 1)
+		e := storetest.Event(t, "a", 1)
 		e.ID = id
-		err := inTx(db)(t.Context(), func(ctx context.Context, tx sqltx.Execer) error { return box.Append(ctx, tx, e) })
+		err := storetest.InTx(db)(t.Context(), func(ctx context.Context, tx sqltx.Execer) error { return box.Append(ctx, tx, e) })
 		if err == nil || fault.Of(err) != fault.Permanent || !strings.Contains(err.Error(), "UUID") {
 			t.Errorf("appending an event with the id %q returned %v, want a permanent error about UUIDs", id, err)
 		}
@@ -314,22 +237,11 @@ func TestStatusPrintedMigrations(t *testing.T) {
 	}
 }
 
-func TestStatusRejects(t *testing.T) {
-	if _, err := pgoutbox.New(nil, pgoutbox.Config{Status: true}); err == nil {
-		t.Error("New accepted no pool")
-	}
-	for _, n := range []int{-1, 5000} {
-		if _, err := pgoutbox.New(&sql.DB{}, pgoutbox.Config{Status: true, Shards: n}); err == nil || !strings.Contains(err.Error(), "Shards") {
-			t.Errorf("New with %d shards returned %v, want an error that names Shards", n, err)
-		}
-	}
-}
-
 // TestStatusByHand sets a published row back as the package's doc describes.
 func TestStatusByHand(t *testing.T) {
 	store, db := openStatus(t, pgoutbox.Config{})
-	e := newEvent(t, "a", 1)
-	appendTo(t, db, store, e, newEvent(t, "b", 1))
+	e := storetest.Event(t, "a", 1)
+	storetest.Append(t, db, store, e, storetest.Event(t, "b", 1))
 	pub := &outboxtest.Publisher{}
 	relay, err := outbox.NewRelay(store, pub, outbox.RelayConfig{})
 	if err != nil {
@@ -337,7 +249,7 @@ func TestStatusByHand(t *testing.T) {
 	}
 	drain := func(want int) {
 		t.Helper()
-		if err := relay.Drain(within(t, 20*time.Second)); err != nil {
+		if err := relay.Drain(storetest.Within(t, 20*time.Second)); err != nil {
 			t.Fatal(err)
 		}
 		if got := pub.Published(); len(got) != want {

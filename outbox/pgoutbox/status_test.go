@@ -10,8 +10,6 @@ import (
 
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox/driver"
-	"github.com/millrace-go/millrace/outbox/internal/statusstore/statustest"
-	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 )
 
@@ -29,17 +27,9 @@ func openStatus(t testing.TB, cfg pgoutbox.Config) (driver.SQLStore, *sql.DB) {
 	return store, db
 }
 
-func TestStatusConformance(t *testing.T) {
-	outboxtest.Run(t, func(t testing.TB, shards int) outboxtest.Harness {
-		store, db := openStatus(t, pgoutbox.Config{Shards: shards})
-		return outboxtest.Harness{
-			Store: store, InTx: inTx(db),
-			Reopen: func(shards int) (driver.Store, error) {
-				return pgoutbox.New(db, pgoutbox.Config{Status: true, Shards: shards})
-			},
-		}
-	})
-}
+func TestStatusConformance(t *testing.T) { database.Conformance(t, true) }
+
+func TestStatusMarksByID(t *testing.T) { database.StatusMarksByID(t) }
 
 // After a crash of the server the lease is lost, for every operation under it.
 func TestStatusLeaseEndsWithTheServer(t *testing.T) {
@@ -63,9 +53,4 @@ func TestStatusLeaseEndsWithTheServer(t *testing.T) {
 			t.Errorf("a lease of another run of the server is %s: %v", name, err)
 		}
 	}
-}
-
-func TestStatusMarksByID(t *testing.T) {
-	store, db := openStatus(t, pgoutbox.Config{})
-	statustest.MarksByID(t, store, db)
 }

@@ -2,7 +2,6 @@ package sqliteoutbox_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"strings"
 	"testing"
@@ -10,13 +9,10 @@ import (
 
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox/driver"
+	"github.com/millrace-go/millrace/outbox/internal/storetest"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
-	"github.com/millrace-go/millrace/sqltx"
 )
-
-// shared lists the cases of the suite with the most concurrency.
-var shared = []string{"OrderPerKey", "TwoRelays", "WakeOnCommit", "ByKeyPasses", "MaxAgeParksStrict", "RetryParked", "Prune", "Stats"}
 
 // onOne opens a store of each kind over a pool of one connection, and if asked with a Reader of
 // one connection.
@@ -42,9 +38,7 @@ func onOne(t testing.TB, shards int, status, withReader bool) (driver.SQLStore, 
 	if err := store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return store, outboxtest.Harness{Store: store, InTx: func(ctx context.Context, fn func(ctx context.Context, tx sqltx.Execer) error) error {
-		return sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error { return fn(ctx, tx) })
-	}}
+	return store, outboxtest.Harness{Store: store, InTx: storetest.InTx(db)}
 }
 
 // TestPoolOfOneConnection runs cases of the suite with relays, writers, pruners and
@@ -55,7 +49,7 @@ func TestPoolOfOneConnection(t *testing.T) {
 			outboxtest.Run(t, func(t testing.TB, shards int) outboxtest.Harness {
 				_, h := onOne(t, shards, kind[0], kind[1])
 				return h
-			}, shared...)
+			}, storetest.Concurrent...)
 		})
 	}
 }

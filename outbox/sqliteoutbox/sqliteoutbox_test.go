@@ -14,12 +14,28 @@ import (
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/driver"
+	"github.com/millrace-go/millrace/outbox/internal/storetest"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var database = storetest.Database{
+	Open: func(t testing.TB) *sql.DB {
+		_, db := servicetest.SQLite(t)
+		return db
+	},
+	New: func(db *sql.DB, c storetest.Config) (driver.SQLStore, error) {
+		return sqliteoutbox.New(db, sqliteoutbox.Config{Status: c.Status, Prefix: c.Prefix, Shards: c.Shards})
+	},
+	Recent: "id = ? AND created_at > (unixepoch() - 60) * 1000000",
+}
+
+func TestConformance(t *testing.T) { database.Conformance(t, false) }
+
+func TestNewRejects(t *testing.T) { database.Rejects(t) }
 
 func open(t testing.TB, cfg sqliteoutbox.Config) (driver.SQLStore, *sql.DB, string) {
 	t.Helper()
@@ -47,21 +63,12 @@ func reader(t testing.TB, path string) *sql.DB {
 func harness(store driver.Store, db *sql.DB, cfg sqliteoutbox.Config) outboxtest.Harness {
 	return outboxtest.Harness{
 		Store: store,
-		InTx: func(ctx context.Context, fn func(ctx context.Context, tx sqltx.Execer) error) error {
-			return sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error { return fn(ctx, tx) })
-		},
+		InTx:  storetest.InTx(db),
 		Reopen: func(shards int) (driver.Store, error) {
 			cfg.Shards = shards
 			return sqliteoutbox.New(db, cfg)
 		},
 	}
-}
-
-func TestConformance(t *testing.T) {
-	outboxtest.Run(t, func(t testing.TB, shards int) outboxtest.Harness {
-		store, db, _ := open(t, sqliteoutbox.Config{Shards: shards})
-		return harness(store, db, sqliteoutbox.Config{})
-	})
 }
 
 func TestConformanceWithReader(t *testing.T) {
@@ -241,16 +248,5 @@ func TestFirstAppendCommitsTheNumberOfShards(t *testing.T) {
 	var n string
 	if err := db.QueryRow(`SELECT value FROM outbox_settings WHERE name = 'shards'`).Scan(&n); err != nil || n != "2" {
 		t.Errorf("stored number of shards is %q, %v; want 2", n, err)
-	}
-}
-
-func TestNewRejects(t *testing.T) {
-	if _, err := sqliteoutbox.New(nil, sqliteoutbox.Config{}); err == nil {
-		t.Error("New accepted no pool")
-	}
-	for _, n := range []int{-1, 5000} {
-		if _, err := sqliteoutbox.New(&sql.DB{}, sqliteoutbox.Config{Shards: n}); err == nil || !strings.Contains(err.Error(), "Shards") {
-			t.Errorf("New with %d shards returned %v, want an error that names Shards", n, err)
-		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/internal/storetest"
 )
 
 // discard is a publisher that does nothing.
@@ -22,13 +23,13 @@ func BenchmarkStatusDrain(b *testing.B) {
 	const rows, each = 20_000, 500
 	for range b.N {
 		b.StopTimer()
-		h, _, _ := openStatus(b, 1, true)
+		h, db, _ := openStatus(b, 1, true)
 		for n := range rows / each {
 			events := make([]event.Event, each)
 			for i := range events {
-				events[i] = numbered(b, fmt.Sprint("key-", i), n)
+				events[i] = storetest.Event(b, fmt.Sprint("key-", i), n)
 			}
-			appendTo(b, h, events...)
+			storetest.Append(b, db, h.Store, events...)
 		}
 		relay, err := outbox.NewRelay(h.Store, discard{}, outbox.RelayConfig{})
 		if err != nil {

@@ -1,17 +1,15 @@
 package sqliteoutbox_test
 
 import (
-	"context"
 	"database/sql"
 	"testing"
 	"time"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox/driver"
-	"github.com/millrace-go/millrace/outbox/internal/statusstore/statustest"
+	"github.com/millrace-go/millrace/outbox/internal/storetest"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
-	"github.com/millrace-go/millrace/sqltx"
 )
 
 func openStatus(t testing.TB, shards int, withReader bool) (h outboxtest.Harness, db *sql.DB, path string) {
@@ -30,9 +28,7 @@ func openStatus(t testing.TB, shards int, withReader bool) (h outboxtest.Harness
 	}
 	return outboxtest.Harness{
 		Store: store,
-		InTx: func(ctx context.Context, fn func(ctx context.Context, tx sqltx.Execer) error) error {
-			return sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error { return fn(ctx, tx) })
-		},
+		InTx:  storetest.InTx(db),
 		Reopen: func(shards int) (driver.Store, error) {
 			cfg.Shards = shards
 			return sqliteoutbox.New(db, cfg)
@@ -40,12 +36,11 @@ func openStatus(t testing.TB, shards int, withReader bool) (h outboxtest.Harness
 	}, db, path
 }
 
-func TestStatusConformance(t *testing.T) {
-	outboxtest.Run(t, func(t testing.TB, shards int) outboxtest.Harness {
-		h, _, _ := openStatus(t, shards, false)
-		return h
-	})
-}
+func TestStatusConformance(t *testing.T) { database.Conformance(t, true) }
+
+func TestStatusMarksByID(t *testing.T) { database.StatusMarksByID(t) }
+
+func TestStatusPruneGoesOn(t *testing.T) { database.StatusPruneGoesOn(t) }
 
 func TestStatusConformanceWithReader(t *testing.T) {
 	outboxtest.Run(t, func(t testing.TB, shards int) outboxtest.Harness {
@@ -62,14 +57,4 @@ func TestStatusStress(t *testing.T) {
 		Store: h.Store, DB: db, Unrelated: read, UnrelatedReads: true,
 		Duration: 2 * time.Second, UnrelatedFor: 1500 * time.Millisecond, MaxDelay: time.Millisecond,
 	})
-}
-
-func TestStatusMarksByID(t *testing.T) {
-	h, db, _ := openStatus(t, 1, false)
-	statustest.MarksByID(t, h.Store, db)
-}
-
-func TestStatusPruneGoesOn(t *testing.T) {
-	h, db, _ := openStatus(t, 1, false)
-	statustest.PruneGoesOn(t, h.Store.(driver.SQLStore), db)
 }

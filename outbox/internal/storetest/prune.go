@@ -1,21 +1,14 @@
-package statustest
+package storetest
 
 import (
-	"database/sql"
 	"testing"
 	"time"
-
-	"github.com/millrace-go/millrace/outbox/driver"
 )
 
-// PruneGoesOn deletes in chunks: each chunk continues behind the one before, and rows before
+// StatusPruneGoesOn deletes in chunks: each chunk continues behind the one before, and rows before
 // them that are published late are deleted in the next round.
-func PruneGoesOn(t *testing.T, store interface {
-	driver.Store
-	driver.Pruner
-}, db *sql.DB,
-) {
-	t.Helper()
+func (d Database) StatusPruneGoesOn(t *testing.T) {
+	store, db := d.Store(t, Config{Status: true})
 	add(t, store, db, 5)
 	exec := func(query string) {
 		t.Helper()

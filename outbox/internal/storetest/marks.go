@@ -1,5 +1,4 @@
-// Package statustest holds tests that the status stores of all databases share.
-package statustest
+package storetest
 
 import (
 	"database/sql"
@@ -10,41 +9,24 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/millrace-go/millrace/event"
-	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/driver"
 )
 
-// add appends events of different keys.
+// add appends an event of each of n keys.
 func add(t *testing.T, store driver.Store, db *sql.DB, n int) {
 	t.Helper()
-	box, err := outbox.New(store, outbox.Config{Topic: "t"})
-	if err != nil {
-		t.Fatal(err)
-	}
 	events := make([]event.Event, n)
 	for i := range events {
-		if events[i], err = event.New("Tested", "statustest", i); err != nil {
-			t.Fatal(err)
-		}
-		events[i].AggregateType, events[i].AggregateID = "test", fmt.Sprint("key", i)
+		events[i] = Event(t, fmt.Sprint("key", i), 1)
 	}
-	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tx.Rollback() //nolint:errcheck // after the commit it does nothing
-	if err := box.Append(t.Context(), tx, events...); err != nil {
-		t.Fatal(err)
-	}
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	Append(t, db, store, events...)
 }
 
-// MarksByID has other events take the rows of events that a relay has read, as after a failover
+// StatusMarksByID has other events take the rows of events that a relay has read, as after a failover
 // to a replica that lags: none of them is marked, regardless of the outcome of the events that
 // were read.
-func MarksByID(t *testing.T, store driver.Store, db *sql.DB) {
+func (d Database) StatusMarksByID(t *testing.T) {
+	store, db := d.Store(t, Config{Status: true})
 	ctx := t.Context()
 	marked := func() (n int) {
 		t.Helper()
