@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/membus"
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -34,6 +35,8 @@ func memBus(t *testing.T) *bus.Bus {
 	return b
 }
 
+var publish = sourcetest.Publish
+
 // keyed makes a message whose UUID and payload are "key#n".
 func keyed(key string, n int) *message.Message {
 	id := key + "#" + strconv.Itoa(n)
@@ -42,13 +45,6 @@ func keyed(key string, n int) *message.Message {
 		m.Metadata.Set(event.KeyHeader, key)
 	}
 	return m
-}
-
-func publish(t *testing.T, b *bus.Bus, topic string, messages ...*message.Message) {
-	t.Helper()
-	if err := b.Publisher().Publish(topic, messages...); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // started is a running Runner; stop ends it and returns the result of Run.

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-go/millrace/bus/amqpbus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
 // broker is a RabbitMQ on which a test has an exchange of its own.
@@ -119,12 +120,7 @@ func declare(t testing.TB, b *bus.Bus, topics ...bus.Topic) {
 	}
 }
 
-func publish(t testing.TB, b *bus.Bus, topic string, messages ...*message.Message) {
-	t.Helper()
-	if err := b.Publisher().Publish(topic, messages...); err != nil {
-		t.Fatal(err)
-	}
-}
+var publish = sourcetest.Publish
 
 // keyed makes the n-th message of a key.
 func keyed(key string, n int) *message.Message {

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
-	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sourcetest"
 )
@@ -74,20 +72,11 @@ func openBus(t testing.TB, cfg kafkabus.Config, url string) *bus.Bus {
 // name returns a unique topic or group name.
 func name(prefix string) string { return prefix + "-" + uuid.NewString() }
 
-func keyed(key, payload string) *message.Message {
-	m := message.NewMessage(uuid.NewString(), []byte(payload))
-	if key != "" {
-		m.Metadata.Set(event.KeyHeader, key)
-	}
-	return m
-}
-
-func publish(t testing.TB, b *bus.Bus, topic string, messages ...*message.Message) {
-	t.Helper()
-	if err := b.Publisher().Publish(topic, messages...); err != nil {
-		t.Fatal(err)
-	}
-}
+var (
+	publish = sourcetest.Publish
+	keyed   = sourcetest.Keyed
+	receive = sourcetest.Receive
+)
 
 func subscriber(t testing.TB, b *bus.Bus, group string, window int) message.Subscriber {
 	t.Helper()
@@ -103,20 +92,6 @@ func subscribe(t testing.TB, sub message.Subscriber, topic string) <-chan *messa
 		t.Fatal(err)
 	}
 	return ch
-}
-
-func receive(t testing.TB, ch <-chan *message.Message) *message.Message {
-	t.Helper()
-	select {
-	case m, ok := <-ch:
-		if !ok {
-			t.Fatal("the channel is closed")
-		}
-		return m
-	case <-time.After(30 * time.Second):
-		t.Fatal("no message within 30s")
-		return nil
-	}
 }
 
 func expect(t testing.TB, ch <-chan *message.Message, payloads ...string) {

@@ -13,6 +13,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 	"github.com/millrace-go/millrace/internal/txbus/txbustest"
 )
 
@@ -126,7 +127,7 @@ func testTxTakesOverWatermillsTable(t *testing.T, transport logbustest.Transport
 		}
 	}
 	b := transport.Open(t, url+"?mode=tx", logbustest.Settings{})
-	ch := logbustest.Subscribe(t, b, "group", "topic", 1)
+	ch := sourcetest.Subscribe(t, b, "group", "topic", 1)
 	for _, want := range []string{`"old"`, `"new"`, `"new"`} {
 		logbustest.Expect(t, ch, want)
 	}

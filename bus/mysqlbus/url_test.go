@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
 func TestURLErrors(t *testing.T) {
@@ -89,7 +90,7 @@ func testConnectionParameters(t *testing.T, server servicetest.MySQLServer) {
 	q.Set("retention", "10m")
 	q.Set("poll", "50ms")
 	b := transport.Open(t, server.URL(t)+"?"+q.Encode(), logbustest.Settings{})
-	logbustest.Publish(t, b, "topic", logbustest.Keyed("k", "1"))
+	sourcetest.Publish(t, b, "topic", logbustest.Keyed("k", "1"))
 	if err := b.Declare(t.Context(), bus.Topic{Name: "topic", Partitions: 5}); err != nil {
 		t.Errorf("?partitions=5 has no effect: %v", err)
 	}
@@ -146,7 +147,7 @@ func testPrintMigrations(t *testing.T, server servicetest.MySQLServer) {
 	if a, b := columns(t, printed), columns(t, opened); a != b || a == "" {
 		t.Errorf("the printed schema is\n%s\nthe opened one is\n%s", a, b)
 	}
-	logbustest.Publish(t, transport.Open(t, printed, logbustest.Settings{}), "topic", logbustest.Keyed("k", "1"))
+	sourcetest.Publish(t, transport.Open(t, printed, logbustest.Settings{}), "topic", logbustest.Keyed("k", "1"))
 }
 
 func columns(t *testing.T, url string) string {

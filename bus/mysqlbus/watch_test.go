@@ -18,13 +18,13 @@ func testWatcher(t *testing.T, server servicetest.MySQLServer) {
 	url := server.URL(t)
 	publisher := transport.Open(t, url, logbustest.Settings{})
 	reader, waiting := transport.Open(t, url, logbustest.Settings{}), transport.Open(t, url, logbustest.Settings{})
-	ours := logbustest.Subscribe(t, waiting, "waiting", "topic", 10)
-	quick := logbustest.Subscribe(t, publisher, "quick", "topic", 10) // is woken within the process
-	theirs := logbustest.Subscribe(t, reader, "reader", "topic", 10)
+	ours := sourcetest.Subscribe(t, waiting, "waiting", "topic", 10)
+	quick := sourcetest.Subscribe(t, publisher, "quick", "topic", 10) // is woken within the process
+	theirs := sourcetest.Subscribe(t, reader, "reader", "topic", 10)
 	var took []time.Duration
 	const rounds = 20
 	for range rounds {
-		logbustest.Publish(t, publisher, "topic", logbustest.Keyed("k", "x"))
+		sourcetest.Publish(t, publisher, "topic", logbustest.Keyed("k", "x"))
 		published := time.Now()
 		logbustest.Expect(t, quick, "x")
 		logbustest.Expect(t, ours, "x")
@@ -50,12 +50,12 @@ func testWatcherSeesGroups(t *testing.T, server servicetest.MySQLServer) {
 	if _, err := sub.Subscribe(t.Context(), "topic"); err != nil {
 		t.Fatal(err)
 	}
-	ch := logbustest.Subscribe(t, b, "group", "topic", 10)
+	ch := sourcetest.Subscribe(t, b, "group", "topic", 10)
 	if err := sub.Close(); err != nil {
 		t.Fatal(err)
 	}
 	for _, key := range []string{"a", "b", "c", "d", "e", "f"} { // of every partition
-		logbustest.Publish(t, b, "topic", logbustest.Keyed(key, "x"))
+		sourcetest.Publish(t, b, "topic", logbustest.Keyed(key, "x"))
 	}
 	for range 6 {
 		logbustest.Expect(t, ch, "x")

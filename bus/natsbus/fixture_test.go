@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
-	"github.com/google/uuid"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/natsbus"
@@ -22,6 +21,12 @@ import (
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/sourcetest"
 	"github.com/millrace-go/millrace/internal/transporttest/natstest"
+)
+
+var (
+	publish = sourcetest.Publish
+	keyed   = sourcetest.Keyed
+	receive = sourcetest.Receive
 )
 
 func open(t testing.TB, cfg natsbus.Config, url string) *bus.Bus {
@@ -45,42 +50,9 @@ func tryOpen(cfg natsbus.Config, url string) (*bus.Bus, error) {
 	return bus.Open(context.Background(), url, natsbus.Scheme(cfg))
 }
 
-func keyed(key, payload string) *message.Message {
-	m := message.NewMessage(uuid.NewString(), []byte(payload))
-	m.Metadata.Set(event.KeyHeader, key)
-	return m
-}
-
-func publish(t testing.TB, b *bus.Bus, topic string, messages ...*message.Message) {
-	t.Helper()
-	if err := b.Publisher().Publish(topic, messages...); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func subscribe(t testing.TB, b *bus.Bus, group, topic string) <-chan *message.Message {
 	t.Helper()
-	sub := sourcetest.Subscriber(b.Driver(), group, 64)
-	t.Cleanup(func() { sub.Close() }) //nolint:errcheck // a second Close does nothing
-	ch, err := sub.Subscribe(context.WithoutCancel(t.Context()), topic)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ch
-}
-
-func receive(t testing.TB, ch <-chan *message.Message) *message.Message {
-	t.Helper()
-	select {
-	case m, ok := <-ch:
-		if !ok {
-			t.Fatal("the channel is closed")
-		}
-		return m
-	case <-time.After(30 * time.Second):
-		t.Fatal("no message within 30s")
-		return nil
-	}
+	return sourcetest.Subscribe(t, b, group, topic, 64)
 }
 
 // until waits for a condition.

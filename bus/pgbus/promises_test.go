@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -26,13 +27,13 @@ func TestBehindAPooler(t *testing.T) {
 	said := make(told, 16)
 	reader := transport.Open(t, url+"&poll=50ms", logbustest.Settings{Logger: slog.New(slog.NewTextHandler(said, nil))})
 	writer := transport.Open(t, url, logbustest.Settings{})
-	ch := logbustest.Subscribe(t, reader, "group", "orders", 16)
+	ch := sourcetest.Subscribe(t, reader, "group", "orders", 16)
 	for n := range 3 {
 		m := message.NewMessage(fmt.Sprint(n), nil)
 		if err := writer.Publisher().Publish("orders", m); err != nil {
 			t.Fatal(err)
 		}
-		got := logbustest.Receive(t, ch)
+		got := sourcetest.Receive(t, ch)
 		if got.Ack(); got.UUID != m.UUID {
 			t.Errorf("got %s, want %s", got.UUID, m.UUID)
 		}
@@ -81,14 +82,14 @@ func TestBacklogDoesNotSlowReading(t *testing.T) {
 		t.Helper()
 		started := time.Now()
 		for range n {
-			logbustest.Receive(t, ch).Ack()
+			sourcetest.Receive(t, ch).Ack()
 		}
 		return time.Since(started)
 	}
 	for range many / 20_000 {
 		fill("many", 20_000)
 	}
-	small, big := logbustest.Subscribe(t, b, "group", "few", 1024), logbustest.Subscribe(t, b, "group", "many", 1024)
+	small, big := sourcetest.Subscribe(t, b, "group", "few", 1024), sourcetest.Subscribe(t, b, "group", "many", 1024)
 	measure := func() (ratio float64) {
 		t.Helper()
 		var ofFew time.Duration
@@ -149,12 +150,12 @@ func TestOpenTransactionDelaysNobody(t *testing.T) {
 	url := servicetest.PostgresURL(t)
 	db := transport.App(t, url, 4)
 	b := transport.Open(t, url, logbustest.Settings{DB: db})
-	ch := logbustest.Subscribe(t, b, "group", "topic", 64)
+	ch := sourcetest.Subscribe(t, b, "group", "topic", 64)
 	end := foreign(t, db, b)
 	started := time.Now()
 	n := 0
 	for ; time.Since(started) < 2*time.Second; n++ {
-		logbustest.Publish(t, b, "topic", logbustest.Keyed("k", fmt.Sprint(n)))
+		sourcetest.Publish(t, b, "topic", logbustest.Keyed("k", fmt.Sprint(n)))
 		logbustest.Expect(t, ch, fmt.Sprint(n))
 	}
 	t.Logf("%d messages in %v beside an open transaction", n, time.Since(started))
@@ -170,7 +171,7 @@ func TestTxOpenTransactionDelaysNobody(t *testing.T) {
 	url := servicetest.PostgresURL(t)
 	db := transport.App(t, url, 8)
 	b := transport.Open(t, url+"&mode=tx&poll=10ms", logbustest.Settings{DB: db})
-	ch := logbustest.Subscribe(t, b, "group", "topic", 1)
+	ch := sourcetest.Subscribe(t, b, "group", "topic", 1)
 	control, err := wmsql.NewSubscriber(db, wmsql.SubscriberConfig{
 		ConsumerGroup: "control", PollInterval: 10 * time.Millisecond, InitializeSchema: true,
 		SchemaAdapter: txTransport.Schema, OffsetsAdapter: txTransport.Offsets,
@@ -183,12 +184,12 @@ func TestTxOpenTransactionDelaysNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	logbustest.Publish(t, b, "topic", logbustest.Keyed("k", "before"))
+	sourcetest.Publish(t, b, "topic", logbustest.Keyed("k", "before"))
 	logbustest.Expect(t, stalled, "before")
 	logbustest.Expect(t, ch, "before")
 	end := foreign(t, db, b)
 	for n := range 20 {
-		logbustest.Publish(t, b, "topic", logbustest.Keyed("k", fmt.Sprint(n)))
+		sourcetest.Publish(t, b, "topic", logbustest.Keyed("k", fmt.Sprint(n)))
 		logbustest.Expect(t, ch, fmt.Sprint(n))
 	}
 	select {
@@ -254,9 +255,9 @@ func TestMembersOfTheReleaseBefore(t *testing.T) {
 	if err := b.Publisher().Publish("orders", messages...); err != nil {
 		t.Fatal(err)
 	}
-	ch := logbustest.Subscribe(t, b, "group", "orders", 64)
+	ch := sourcetest.Subscribe(t, b, "group", "orders", 64)
 	for range messages {
-		logbustest.Receive(t, ch).Ack()
+		sourcetest.Receive(t, ch).Ack()
 	}
 }
 

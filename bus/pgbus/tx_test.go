@@ -10,6 +10,7 @@ import (
 	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
 
 	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 	"github.com/millrace-go/millrace/internal/txbus/txbustest"
 )
 
@@ -89,7 +90,7 @@ func TestTxTakesOverWatermillsTable(t *testing.T) {
 		}
 	}
 	b := transport.Open(t, url+"&mode=tx", logbustest.Settings{})
-	ch := logbustest.Subscribe(t, b, "group", "topic", 1)
+	ch := sourcetest.Subscribe(t, b, "group", "topic", 1)
 	for _, want := range []string{`"old"`, `"new"`, `"new"`} {
 		logbustest.Expect(t, ch, want)
 	}

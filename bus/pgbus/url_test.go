@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
 func TestURLErrors(t *testing.T) {
@@ -97,7 +98,7 @@ func TestConnectionParameters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		logbustest.Publish(t, b, "topic", logbustest.Keyed("k", "1"))
+		sourcetest.Publish(t, b, "topic", logbustest.Keyed("k", "1"))
 		if err := b.Declare(t.Context(), bus.Topic{Name: "topic", Partitions: 5}); err != nil {
 			t.Errorf("?partitions=5 has no effect: %v", err)
 		}
@@ -153,7 +154,7 @@ func TestPrintMigrations(t *testing.T) {
 	if a, b := columns(t, printed), columns(t, opened); a != b || a == "" {
 		t.Errorf("the printed schema is\n%s\nthe opened one is\n%s", a, b)
 	}
-	logbustest.Publish(t, transport.Open(t, printed, logbustest.Settings{}), "topic", logbustest.Keyed("k", "1"))
+	sourcetest.Publish(t, transport.Open(t, printed, logbustest.Settings{}), "topic", logbustest.Keyed("k", "1"))
 }
 
 func columns(t *testing.T, url string) string {

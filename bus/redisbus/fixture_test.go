@@ -5,15 +5,12 @@ import (
 	"log/slog"
 	"net/url"
 	"testing"
-	"time"
 
-	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/redisbus"
-	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sourcetest"
@@ -86,6 +83,13 @@ func cluster(t testing.TB) place {
 	return newPlace(t, "redis://"+servicetest.RedisCluster(t)+"/")
 }
 
+var (
+	publish   = sourcetest.Publish
+	keyed     = sourcetest.Keyed
+	subscribe = sourcetest.Subscribe
+	receive   = sourcetest.Receive
+)
+
 func open(t testing.TB, cfg redisbus.Config, url string) *bus.Bus {
 	t.Helper()
 	b, err := tryOpen(cfg, url)
@@ -105,42 +109,4 @@ func tryOpen(cfg redisbus.Config, url string) (*bus.Bus, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	return bus.Open(context.Background(), url, redisbus.Scheme(cfg))
-}
-
-func publish(t testing.TB, b *bus.Bus, topic string, messages ...*message.Message) {
-	t.Helper()
-	if err := b.Publisher().Publish(topic, messages...); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func keyed(key, payload string) *message.Message {
-	m := message.NewMessage(uuid.NewString(), []byte(payload))
-	m.Metadata.Set(event.KeyHeader, key)
-	return m
-}
-
-func subscribe(t testing.TB, b *bus.Bus, group, topic string, window int) <-chan *message.Message {
-	t.Helper()
-	sub := sourcetest.Subscriber(b.Driver(), group, window)
-	t.Cleanup(func() { sub.Close() }) //nolint:errcheck // a second Close does nothing
-	ch, err := sub.Subscribe(context.WithoutCancel(t.Context()), topic)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ch
-}
-
-func receive(t testing.TB, ch <-chan *message.Message) *message.Message {
-	t.Helper()
-	select {
-	case m, ok := <-ch:
-		if !ok {
-			t.Fatal("the channel is closed")
-		}
-		return m
-	case <-time.After(15 * time.Second):
-		t.Fatal("no message within 15s")
-		return nil
-	}
 }

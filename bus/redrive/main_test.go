@@ -108,12 +108,7 @@ func bury(t *testing.T, b *bus.Bus, ids ...string) {
 	}
 }
 
-func publish(t *testing.T, b *bus.Bus, topic string, messages ...*message.Message) {
-	t.Helper()
-	if err := b.Publisher().Publish(topic, messages...); err != nil {
-		t.Fatal(err)
-	}
-}
+var publish = sourcetest.Publish
 
 func numbers(from, to int) (ids []string) {
 	for n := from; n <= to; n++ {

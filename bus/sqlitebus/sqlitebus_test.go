@@ -40,42 +40,16 @@ func openBus(t testing.TB, cfg sqlitebus.Config, url string) *bus.Bus {
 	return b
 }
 
-func publish(t testing.TB, b *bus.Bus, topic string, messages ...*message.Message) {
-	t.Helper()
-	if err := b.Publisher().Publish(topic, messages...); err != nil {
-		t.Fatal(err)
-	}
-}
+var (
+	publish   = sourcetest.Publish
+	subscribe = sourcetest.Subscribe
+	receive   = sourcetest.Receive
+)
 
 func keyed(key, payload string) *message.Message {
 	m := message.NewMessage(payload, []byte(payload))
 	m.Metadata.Set(event.KeyHeader, key)
 	return m
-}
-
-func subscribe(t testing.TB, b *bus.Bus, group, topic string, window int) <-chan *message.Message {
-	t.Helper()
-	sub := sourcetest.Subscriber(b.Driver(), group, window)
-	t.Cleanup(func() { sub.Close() }) //nolint:errcheck // a second Close does nothing
-	ch, err := sub.Subscribe(context.WithoutCancel(t.Context()), topic)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ch
-}
-
-func receive(t testing.TB, ch <-chan *message.Message) *message.Message {
-	t.Helper()
-	select {
-	case m, ok := <-ch:
-		if !ok {
-			t.Fatal("the channel is closed")
-		}
-		return m
-	case <-time.After(10 * time.Second):
-		t.Fatal("no message within 10s")
-		return nil
-	}
 }
 
 func TestPartitionsCannotChange(t *testing.T) {

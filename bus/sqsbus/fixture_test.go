@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/sqsbus"
-	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sourcetest"
 	"github.com/millrace-go/millrace/internal/transporttest/snstest"
@@ -93,6 +91,12 @@ func newPlace(t testing.TB) place {
 	return p
 }
 
+var (
+	publish = sourcetest.Publish
+	keyed   = sourcetest.Keyed
+	receive = sourcetest.Receive
+)
+
 func open(t testing.TB, cfg sqsbus.Config, url string) *bus.Bus {
 	t.Helper()
 	b, err := tryOpen(cfg, url)
@@ -114,19 +118,6 @@ func tryOpen(cfg sqsbus.Config, url string) (*bus.Bus, error) {
 	return bus.Open(context.Background(), url, sqsbus.Scheme(cfg))
 }
 
-func publish(t testing.TB, b *bus.Bus, topic string, messages ...*message.Message) {
-	t.Helper()
-	if err := b.Publisher().Publish(topic, messages...); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func keyed(key, payload string) *message.Message {
-	m := message.NewMessage(uuid.NewString(), []byte(payload))
-	m.Metadata.Set(event.KeyHeader, key)
-	return m
-}
-
 func subscribe(t testing.TB, b *bus.Bus, group, topic string, window int) (<-chan *message.Message, message.Subscriber) {
 	t.Helper()
 	sub := sourcetest.Subscriber(b.Driver(), group, window)
@@ -136,18 +127,4 @@ func subscribe(t testing.TB, b *bus.Bus, group, topic string, window int) (<-cha
 	}
 	t.Cleanup(func() { sub.Close() })
 	return ch, sub
-}
-
-func receive(t testing.TB, ch <-chan *message.Message) *message.Message {
-	t.Helper()
-	select {
-	case m, ok := <-ch:
-		if !ok {
-			t.Fatal("the channel is closed")
-		}
-		return m
-	case <-time.After(20 * time.Second):
-		t.Fatal("no message within 20s")
-		return nil
-	}
 }

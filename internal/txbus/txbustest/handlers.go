@@ -64,7 +64,7 @@ func Handlers(t *testing.T, tr Transport) {
 		}
 		return nil
 	}})
-	logbustest.Publish(t, b, "topic", logbustest.Keyed("k", "1"))
+	sourcetest.Publish(t, b, "topic", logbustest.Keyed("k", "1"))
 	select {
 	case err := <-hooked:
 		if err != nil {
@@ -97,13 +97,13 @@ func CloseRollsBack(t *testing.T, tr Transport) {
 	url := tr.TxURL(t)
 	app := tr.app(t, url)
 	b := tr.Open(t, url, logbustest.Settings{DB: app})
-	logbustest.Publish(t, b, "topic", logbustest.Keyed("k", "1"))
+	sourcetest.Publish(t, b, "topic", logbustest.Keyed("k", "1"))
 	sub := sourcetest.Subscriber(b.Driver(), "group", 1)
 	ch, err := sub.Subscribe(context.WithoutCancel(t.Context()), "topic")
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := logbustest.Receive(t, ch)
+	m := sourcetest.Receive(t, ch)
 	tx, _ := wmsql.TxFromContext(m.Context())
 	if err := tr.note(m.Context(), tx, m); err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func CloseRollsBack(t *testing.T, tr Transport) {
 	if m.Ack(); len(done(t, app)) != 0 {
 		t.Error("what the handler wrote was committed without the offset")
 	}
-	logbustest.Expect(t, logbustest.Subscribe(t, b, "group", "topic", 1), "1")
+	logbustest.Expect(t, sourcetest.Subscribe(t, b, "group", "topic", 1), "1")
 }
 
 // SerialGroups runs two instances of a group: never two handlers at a time, and
@@ -152,7 +152,7 @@ func SerialGroups(t *testing.T, tr Transport) {
 	for i := range n {
 		payload := fmt.Sprint(i)
 		want = append(want, payload)
-		logbustest.Publish(t, buses[0], "topic", logbustest.Keyed(fmt.Sprint("key", i%5), payload))
+		sourcetest.Publish(t, buses[0], "topic", logbustest.Keyed(fmt.Sprint("key", i%5), payload))
 	}
 	eventually(t, "all are handled", func() bool { mu.Lock(); defer mu.Unlock(); return len(order) >= n })
 	mu.Lock()
@@ -171,7 +171,7 @@ func Poison(t *testing.T, tr Transport) {
 	b := tr.Open(t, url, logbustest.Settings{DB: app})
 	var want []string
 	for i := range 6 {
-		logbustest.Publish(t, b, "topic", logbustest.Keyed("k", fmt.Sprint(i)))
+		sourcetest.Publish(t, b, "topic", logbustest.Keyed("k", fmt.Sprint(i)))
 		if i != 2 && i != 4 {
 			want = append(want, fmt.Sprint(i))
 		}
@@ -235,8 +235,8 @@ func Watermill(t *testing.T, tr Transport) {
 		t.Fatal(err)
 	}
 	b := tr.Open(t, url, logbustest.Settings{DB: app})
-	logbustest.Publish(t, b, "topic", logbustest.Keyed("k", "ours"))
-	ours := logbustest.Subscribe(t, b, "group", "topic", 1)
+	sourcetest.Publish(t, b, "topic", logbustest.Keyed("k", "ours"))
+	ours := sourcetest.Subscribe(t, b, "group", "topic", 1)
 	logbustest.Expect(t, ours, "theirs")
 	logbustest.Expect(t, ours, "ours")
 
@@ -280,8 +280,8 @@ func Names(t *testing.T, tr Transport) {
 	// The longest names of topics that differ at their end have their own tables.
 	for _, end := range []string{"a", "b"} {
 		topic := strings.Repeat("x", 51) + end
-		logbustest.Publish(t, b, topic, logbustest.Keyed("k", end))
-		ch := logbustest.Subscribe(t, b, "group", topic, 1)
+		sourcetest.Publish(t, b, topic, logbustest.Keyed("k", end))
+		ch := sourcetest.Subscribe(t, b, "group", topic, 1)
 		logbustest.Expect(t, ch, end)
 	}
 }

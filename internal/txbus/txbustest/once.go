@@ -13,6 +13,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -81,7 +82,7 @@ func ExactlyOnce(t *testing.T, tr Transport) {
 	})
 	for n := range each {
 		for kind := range wrong {
-			logbustest.Publish(t, b, "topic", logbustest.Keyed(kind, fmt.Sprintf("%q %d", kind, n)))
+			sourcetest.Publish(t, b, "topic", logbustest.Keyed(kind, fmt.Sprintf("%q %d", kind, n)))
 		}
 	}
 	all := each * len(wrong)

@@ -59,7 +59,7 @@ func BenchmarkConsume(b *testing.B, open func(testing.TB) *bus.Bus, backlog int,
 		b.Run(fmt.Sprint("window=", window), func(b *testing.B) {
 			bs := open(b)
 			for range backlog / 1000 {
-				Publish(b, bs, "topic", batch(1000)...)
+				sourcetest.Publish(b, bs, "topic", batch(1000)...)
 			}
 			group := 0
 			for b.Loop() {
@@ -86,8 +86,8 @@ func BenchmarkConsume(b *testing.B, open func(testing.TB) *bus.Bus, backlog int,
 // BenchmarkLatency publishes 500 messages a second one by one on a and measures from the call of
 // Publish to the handler on c, which may be the same bus or stand for another process.
 func BenchmarkLatency(b *testing.B, a, c *bus.Bus) {
-	ch := Subscribe(b, c, "group", "topic", 256)
-	Publish(b, a, "topic", batch(1)...)
+	ch := sourcetest.Subscribe(b, c, "group", "topic", 256)
+	sourcetest.Publish(b, a, "topic", batch(1)...)
 	(<-ch).Ack()
 	var took []time.Duration
 	done := make(chan struct{})
@@ -104,7 +104,7 @@ func BenchmarkLatency(b *testing.B, a, c *bus.Bus) {
 	for b.Loop() {
 		<-tick.C
 		sent <- time.Now()
-		Publish(b, a, "topic", batch(1)...)
+		sourcetest.Publish(b, a, "topic", batch(1)...)
 	}
 	close(sent)
 	<-done

@@ -34,7 +34,7 @@ func Pending(t *testing.T, tr Transport, url string) {
 	var all []string
 	for n := range 12 {
 		all = append(all, fmt.Sprint(n))
-		Publish(t, b, "topic", Keyed("k", fmt.Sprint(n)))
+		sourcetest.Publish(t, b, "topic", Keyed("k", fmt.Sprint(n)))
 	}
 	same("a group that does not exist", pending("topic", "group", 100), all)
 	if err := b.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"group"}}); err != nil {
@@ -50,7 +50,7 @@ func Pending(t *testing.T, tr Transport, url string) {
 	for n := range 4 {
 		Expect(t, ch, fmt.Sprint(n))
 	}
-	if m := Receive(t, ch); string(m.Payload) != "4" { // stays unacknowledged
+	if m := sourcetest.Receive(t, ch); string(m.Payload) != "4" { // stays unacknowledged
 		t.Errorf("got %s", m.Payload)
 	}
 	if err := sub.Close(); err != nil {
@@ -60,13 +60,13 @@ func Pending(t *testing.T, tr Transport, url string) {
 	same("a part of it", pending("topic", "group", 3), all[4:7])
 	same("nothing", pending("topic", "group", 0), nil)
 	// Pending took no message from the group.
-	ch = Subscribe(t, b, "group", "topic", 10)
+	ch = sourcetest.Subscribe(t, b, "group", "topic", 10)
 	for n := 4; n < 12; n++ {
 		Expect(t, ch, fmt.Sprint(n))
 	}
 	// Messages of keys on other lanes are pending as well.
 	for n := range 20 {
-		Publish(t, b, "many", Keyed(fmt.Sprint("key", n), fmt.Sprint(n)))
+		sourcetest.Publish(t, b, "many", Keyed(fmt.Sprint("key", n), fmt.Sprint(n)))
 	}
 	if got := pending("many", "group", 100); len(got) != 20 {
 		t.Errorf("%d of 20 messages over all keys are pending", len(got))

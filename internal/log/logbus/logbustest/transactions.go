@@ -11,6 +11,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/millrace-go/millrace/internal/sourcetest"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -54,14 +55,14 @@ func Transactions(t *testing.T, tr Transport) {
 	holds("a", "a1")
 	holds("b", "b1")
 
-	ch := Subscribe(t, b, "group", "a", 10)
+	ch := sourcetest.Subscribe(t, b, "group", "a", 10)
 	Expect(t, ch, "a1")
 	late := send("a", "never", stop)
 	send("a", "a2", nil)
 	Expect(t, ch, "a2")
 	// A message whose context carries a finished transaction, as a dead letter may, is published
 	// on its own.
-	Publish(t, b, "a", late)
+	sourcetest.Publish(t, b, "a", late)
 	Expect(t, ch, "never")
 
 	handlers(t, tr, url)
@@ -97,10 +98,10 @@ func first(t *testing.T, tr Transport) {
 func handlers(t *testing.T, tr Transport, url string) {
 	db := tr.App(t, url, 1)
 	b := tr.Open(t, url, Settings{DB: db})
-	requests, answers := Subscribe(t, b, "group", "requests", 10), Subscribe(t, b, "group", "answers", 10)
+	requests, answers := sourcetest.Subscribe(t, b, "group", "requests", 10), sourcetest.Subscribe(t, b, "group", "answers", 10)
 	const n = 30
 	for i := range n {
-		Publish(t, b, "requests", Keyed(fmt.Sprint(i), fmt.Sprint(i)))
+		sourcetest.Publish(t, b, "requests", Keyed(fmt.Sprint(i), fmt.Sprint(i)))
 	}
 	done := make(chan error, n)
 	go func() {
@@ -123,7 +124,7 @@ func handlers(t *testing.T, tr Transport, url string) {
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		Receive(t, answers).Ack()
+		sourcetest.Receive(t, answers).Ack()
 	}
 	var seats int
 	if err := db.QueryRow(`SELECT COUNT(*) FROM seats`).Scan(&seats); err != nil || seats != n {
@@ -162,14 +163,14 @@ func OtherDatabase(t *testing.T, tr Transport) {
 func OtherProcessWakes(t *testing.T, tr Transport, most time.Duration) {
 	url := tr.URL(t)
 	a, b := tr.Open(t, url, Settings{}), tr.Open(t, url, Settings{})
-	ch := Subscribe(t, b, "group", "topic", 10)
-	Publish(t, a, "topic", Keyed("k", "0"))
+	ch := sourcetest.Subscribe(t, b, "group", "topic", 10)
+	sourcetest.Publish(t, a, "topic", Keyed("k", "0"))
 	Expect(t, ch, "0")
 	const rounds = 20
 	var took []time.Duration
 	for n := range rounds {
 		<-time.After(time.Duration(n) * 10 * time.Millisecond) // an idle reader polls seldom
-		Publish(t, a, "topic", Keyed("k", "x"))
+		sourcetest.Publish(t, a, "topic", Keyed("k", "x"))
 		published := time.Now()
 		Expect(t, ch, "x")
 		took = append(took, time.Since(published))

@@ -93,45 +93,10 @@ func Keyed(key, payload string) *message.Message {
 	return m
 }
 
-// Publish publishes, or ends the test.
-func Publish(t testing.TB, b *bus.Bus, topic string, messages ...*message.Message) {
-	t.Helper()
-	if err := b.Publisher().Publish(topic, messages...); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// Subscribe joins a group.
-func Subscribe(t testing.TB, b *bus.Bus, group, topic string, window int) <-chan *message.Message {
-	t.Helper()
-	sub := sourcetest.Subscriber(b.Driver(), group, window)
-	t.Cleanup(func() { sub.Close() }) //nolint:errcheck // a second Close does nothing
-	ch, err := sub.Subscribe(context.WithoutCancel(t.Context()), topic)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ch
-}
-
-// Receive receives a message within 20 s.
-func Receive(t testing.TB, ch <-chan *message.Message) *message.Message {
-	t.Helper()
-	select {
-	case m, ok := <-ch:
-		if !ok {
-			t.Fatal("the channel is closed")
-		}
-		return m
-	case <-time.After(20 * time.Second):
-		t.Fatal("no message within 20s")
-		return nil
-	}
-}
-
 // Expect receives a message and acknowledges it.
 func Expect(t testing.TB, ch <-chan *message.Message, payload string) {
 	t.Helper()
-	if m := Receive(t, ch); string(m.Payload) != payload {
+	if m := sourcetest.Receive(t, ch); string(m.Payload) != payload {
 		t.Fatalf("got %s, want %s", m.Payload, payload)
 	} else {
 		m.Ack()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/sourcetest"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -37,7 +38,7 @@ func ConcurrentWriters(t *testing.T, tr Transport, w Writers) {
 	}
 	b := tr.Open(t, url, Settings{DB: db})
 	reader := tr.Open(t, url, Settings{})
-	ch := Subscribe(t, reader, "group", "topic", 256)
+	ch := sourcetest.Subscribe(t, reader, "group", "topic", 256)
 
 	var committed atomic.Int64
 	var wg sync.WaitGroup
