@@ -1,6 +1,9 @@
 package outbox
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // The rounds of two batches overlap: a lane that has published all its events of a batch goes on
 // with those of the next batch, while other lanes still wait for the transport and while the
@@ -76,14 +79,23 @@ func (s *shard) both(rd *round, f func(*round)) {
 	}
 }
 
-// reap ends an overlapping round whose lease is over; nothing of it can be settled.
-func (s *shard) reap() {
-	if s.over == nil {
+// reap ends an overlapping round of which nothing can be settled, because the lease is lost, or the
+// relay shuts down without a store.
+func (s *shard) reap(ctx context.Context) {
+	o := s.over
+	if o == nil {
 		return
 	}
-	s.over.stop.Store(true)
+	o.stop.Store(true)
 	s.revoke(nil)
-	<-s.over.ended
-	s.hung = append(s.hung, s.over.hung...)
+	if ctx.Err() != nil {
+		select {
+		case <-o.ended:
+		case <-time.After(grace):
+			close(o.abandon)
+		}
+	}
+	<-o.ended
+	s.hung = append(s.hung, o.hung...)
 	s.over = nil
 }

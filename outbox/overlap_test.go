@@ -343,41 +343,55 @@ func TestHungCallOfTheSecondBatchEndsTheLease(t *testing.T) {
 	})
 }
 
-// TestShutdownAbandonsBothRounds has calls of both batches that never return.
+// TestShutdownAbandonsBothRounds has calls of both batches that never return, or such a call of the
+// second batch and a store that does not settle the first.
 func TestShutdownAbandonsBothRounds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, 1)
-		for range 2 {
-			b.append(keysOf(perBatch)...)
+	for what, settles := range map[string]bool{"calls of both hang": true, "the store is down": false} {
+		t.Run(what, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { shutdownAbandons(t, settles) }) })
+	}
+}
+
+func shutdownAbandons(t *testing.T, settles bool) {
+	b := newBench(t, 1)
+	for range 2 {
+		b.append(keysOf(perBatch)...)
+	}
+	b.pub.Fail = func(string, event.Event) error { time.Sleep(time.Millisecond); return nil } // a quicker publisher gets one lane
+	var once sync.Map
+	hang := hangOn(b.pub, func(_, name string) bool {
+		if !settles && name[len(name)-1] == '1' {
+			return false
 		}
-		b.pub.Fail = func(string, event.Event) error { time.Sleep(time.Millisecond); return nil } // a quicker publisher gets one lane
-		var once sync.Map
-		hang := hangOn(b.pub, func(_, name string) bool {
-			_, hangs := once.LoadOrStore(name[len(name)-1], true)
-			return !hangs // the first of each batch
-		})
-		cfg := overlapping(outbox.Strict)
-		cfg.PublishTimeout = time.Hour
-		r, err := outbox.NewRelay(b.store, hang, cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- r.Run(ctx) }()
-		time.Sleep(time.Second)
-		if _, now := hang.calls(); now != 2 {
-			t.Errorf("%d calls hang, want one of each batch", now)
-		}
-		cancel()
-		began := time.Now()
-		if err := <-done; err == nil {
-			t.Error("Run returns no error beside calls that hang")
-		}
-		if took := time.Since(began); took > 35*time.Second {
-			t.Errorf("the shutdown took %v, want ShutdownTimeout and a little", took)
-		}
-		close(hang.released)
-		time.Sleep(time.Second)
+		_, hangs := once.LoadOrStore(name[len(name)-1], true)
+		return !hangs // the first of each batch
 	})
+	b.store.Intercept = func(op string) error {
+		if !settles && op == "settle" {
+			return errors.New("no connection")
+		}
+		return nil
+	}
+	cfg := overlapping(outbox.Strict)
+	cfg.PublishTimeout, cfg.LeaseTTL = time.Hour, time.Hour
+	r, err := outbox.NewRelay(b.store, hang, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	time.Sleep(time.Second)
+	if _, now := hang.calls(); (now == 2) != settles || now == 0 {
+		t.Errorf("%d calls hang, want one of each batch that hangs", now)
+	}
+	cancel()
+	began := time.Now()
+	if err := <-done; err == nil {
+		t.Error("Run returns no error beside calls that hang")
+	}
+	if took := time.Since(began); took > 35*time.Second {
+		t.Errorf("the shutdown took %v, want ShutdownTimeout and a little", took)
+	}
+	close(hang.released)
+	time.Sleep(time.Second)
 }

@@ -126,7 +126,7 @@ func (s *shard) take(ctx context.Context) error {
 		side.Go(func() { s.prune(sideCtx, p) })
 	}
 	err = s.hold(ctx)
-	s.reap()
+	s.reap(ctx)
 	stop()
 	side.Wait()
 	s.ahead.forget()
