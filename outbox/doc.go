@@ -25,7 +25,8 @@
 //	a relay that lost its lease changes nothing, and begins no
 //	further Publish call                                           suite Fencing, TestStalledHolderStops, TestExpiredLeaseStopsPublishing
 //	a crash publishes at most one batch per shard again            suite CrashRepeatsOneBatch
-//	both halves of a batch in flight keep all of this               TestRoundsOverlap, TestTroubleEndsBothRounds, TestLostLeaseEndsBothRounds
+//	all of this holds for two halves of a batch, one of which is
+//	published while the other waits to be confirmed                TestRoundsOverlap, TestTroubleEndsBothRounds, TestLostLeaseEndsBothRounds
 //	a clean stop publishes nothing again                           TestShutdownFinishesTheBatch, TestShutdownFinishesBothBatches
 //	an unreachable broker parks nothing and spends no retry        suite UnreachableParksNothing, UnreachableSpendsNoRetry, TestMaxAge
 //	a poison event does not block others for longer than MaxAge,

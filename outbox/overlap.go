@@ -33,7 +33,7 @@ func (s *shard) overlap(ctx context.Context, rd *round) {
 	}
 	b, limit, err := s.fetch(ctx, rd.w.next, s.limit())
 	if err != nil {
-		return // of a lost lease, which the next call of the store tells again
+		return // the lease is lost: the settlement of rd will say so
 	}
 	s.over = s.newRound(s.newWork(b, lanes, len(b.Items) >= limit, false))
 	s.over.before, s.over.calm = rd.lanes, true

@@ -1,7 +1,6 @@
 package outbox_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -136,17 +135,10 @@ func TestShutdownTimeoutCountsForBothBatches(t *testing.T) {
 				return b.pub.Publish(topic, msgs...)
 			}
 		})
-		r, err := outbox.NewRelay(b.store, slow, outbox.RelayConfig{MinBatch: 4, MaxBatch: 8, Chunk: 1, Lanes: 1, ShutdownTimeout: 22 * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- r.Run(ctx) }()
+		end := b.run(slow, outbox.RelayConfig{MinBatch: 4, MaxBatch: 8, Chunk: 1, Lanes: 1, ShutdownTimeout: 22 * time.Second})
 		synctest.Wait()
 		began := time.Now()
-		cancel()
-		if err := <-done; err != nil {
+		if err := end(); err != nil {
 			t.Error(err)
 		}
 		if took := time.Since(began); took > 22*time.Second {
@@ -197,21 +189,14 @@ func TestLostLeaseEndsBothRounds(t *testing.T) {
 					}
 					return nil
 				}
-				r, err := outbox.NewRelay(b.store, pub, overlapping(outbox.Strict))
-				if err != nil {
-					t.Fatal(err)
-				}
-				ctx, cancel := context.WithCancel(t.Context())
-				done := make(chan error, 1)
-				go func() { done <- r.Run(ctx) }()
+				end := b.run(pub, overlapping(outbox.Strict))
 				time.Sleep(time.Second)
 				close(release)
 				time.Sleep(2 * time.Hour)
 				if n := len(b.names()); n != 4*perBatch || outboxtest.Inversions(b.pub.Published()) != 0 {
 					t.Errorf("%d events were published, %d out of order; want %d, 0", n, outboxtest.Inversions(b.pub.Published()), 4*perBatch)
 				}
-				cancel()
-				if err := <-done; err != nil {
+				if err := end(); err != nil {
 					t.Error(err)
 				}
 			})
@@ -322,13 +307,7 @@ func TestHungCallOfTheSecondBatchEndsTheLease(t *testing.T) {
 				ended.Store(int64(time.Since(start)))
 			}
 		}
-		r, err := outbox.NewRelay(b.store, hang, cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- r.Run(ctx) }()
+		end := b.run(hang, cfg)
 		time.Sleep(time.Second)
 		close(release)
 		time.Sleep(40 * time.Second)
@@ -336,8 +315,7 @@ func TestHungCallOfTheSecondBatchEndsTheLease(t *testing.T) {
 			t.Errorf("the lease ended after %v, want after PublishTimeout", took)
 		}
 		close(hang.released)
-		cancel()
-		if err := <-done; err != nil {
+		if err := end(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -373,20 +351,13 @@ func shutdownAbandons(t *testing.T, settles bool) {
 	}
 	cfg := overlapping(outbox.Strict)
 	cfg.PublishTimeout, cfg.LeaseTTL = time.Hour, time.Hour
-	r, err := outbox.NewRelay(b.store, hang, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- r.Run(ctx) }()
+	end := b.run(hang, cfg)
 	time.Sleep(time.Second)
 	if _, now := hang.calls(); (now == 2) != settles || now == 0 {
 		t.Errorf("%d calls hang, want one of each batch that hangs", now)
 	}
-	cancel()
 	began := time.Now()
-	if err := <-done; err == nil {
+	if err := end(); err == nil {
 		t.Error("Run returns no error beside calls that hang")
 	}
 	if took := time.Since(began); took > 35*time.Second {

@@ -55,7 +55,7 @@ type RelayConfig struct {
 	// often a standby tries for a lease; 1 s when zero, 50 ms at least. Each look is one
 	// statement per shard.
 	Interval time.Duration
-	// MaxBatch bounds how many events of a shard are read and not settled; 5000 when zero. A
+	// MaxBatch bounds how many events of a shard are published and not settled; 5000 when zero. A
 	// crash publishes them again. At least MinBatch are read at once, 100 when zero, and half of
 	// MaxBatch at most while the publisher takes its time.
 	MinBatch, MaxBatch int

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/ThreeDotsLabs/watermill/message"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/event"
@@ -74,16 +75,28 @@ func (b *bench) relay(cfg outbox.RelayConfig) *outbox.Relay {
 // start runs a relay; stop ends it and waits.
 func (b *bench) start(cfg outbox.RelayConfig) (stop func()) {
 	b.t.Helper()
-	r := b.relay(cfg)
+	end := b.run(b.pub, cfg)
+	return func() {
+		b.t.Helper()
+		if err := end(); err != nil {
+			b.t.Errorf("Run: %v", err)
+		}
+	}
+}
+
+// run runs a relay into another publisher; end ends it and returns what Run returned.
+func (b *bench) run(pub message.Publisher, cfg outbox.RelayConfig) (end func() error) {
+	b.t.Helper()
+	r, err := outbox.NewRelay(b.store, pub, cfg)
+	if err != nil {
+		b.t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
-	return func() {
-		b.t.Helper()
+	return func() error {
 		cancel()
-		if err := <-done; err != nil {
-			b.t.Errorf("Run: %v", err)
-		}
+		return <-done
 	}
 }
 
