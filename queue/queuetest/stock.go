@@ -22,8 +22,17 @@ func stockCases() []testCase {
 // left tells the stock.
 func (p *player) left(n int) error {
 	s, err := p.change(driver.Change{Stock: &driver.Stock{Known: true, Left: n}})
-	if err == nil && (!s.Stock.Known || s.Stock.Left != n || !s.Stock.At.Equal(s.Now)) {
+	if err == nil && (!s.Stock.Known || s.Stock.Left != n || !s.Stock.At.Equal(s.Now) || s.Stock.Gone != 0) {
 		err = fmt.Errorf("at %s a stock of %d was told, and the room is %+v", s.Now, n, s)
+	}
+	return err
+}
+
+// gone says how many have left since the stock was told.
+func (p *player) gone(n int) error {
+	s, err := p.state()
+	if err == nil && s.Stock.Gone != n {
+		err = fmt.Errorf("%d have left since the stock was told, and the room says %d", n, s.Stock.Gone)
 	}
 	return err
 }
@@ -100,12 +109,15 @@ func leavingReturnsNoStock(ctx context.Context, h Harness) error {
 	return steps(
 		func() error { return p.left(2) },
 		func() error { _, err := p.enter("a", "b"); return err },
+		func() error { return p.gone(0) },
 		p.leave("a", "b"),
+		func() error { return p.gone(2) },
 		func() error { _, err := p.join("c", "d", "e"); return err },
 		func() error { return p.admits("after both have gone") },
 		func() error { return p.left(1) },
 		func() error { return p.admits("as one bought", "c") },
 		p.leave("c"),
+		func() error { return p.gone(1) },
 		func() error { return p.admits("after the third has gone") },
 		func() error { return p.left(1) },
 		func() error { return p.admits("as the third did not buy", "d") },
