@@ -111,7 +111,7 @@ func TestARoomWithoutALineIsLookedAtSeldom(t *testing.T) {
 		check(t, room, "b", "")
 		_, err := room.SetThreshold(t.Context(), "show-1", 3)
 		require.NoError(t, err)
-		time.Sleep(60 * time.Millisecond)
+		time.Sleep(120 * time.Millisecond) // two ticks
 		synctest.Wait()
 		require.Equal(t, []string{"a", "b"}, let.users("show-1"), "of a line that has just begun")
 	})

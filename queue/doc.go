@@ -90,6 +90,8 @@
 //	inside, and each finds a seat                         TestAllThatEnterFindASeat, stock-in-random-order,
 //	                                                      leaving-returns-no-stock
 //	no user enters an empty house, returns go on          TestNobodyEntersAnEmptyHouse, an-empty-house-admits-nobody
+//	seats that come back to a house that was sold out are
+//	for those that wait, before newcomers                 returned-seats-are-for-the-line
 //	a new room waits for its stock, at most a minute      closed-until-the-stock-is-told, TestAStockThatNeverAnswered
 //	the last answer holds for a minute, and an empty
 //	house stays closed                                    TestAStockThatDoesNotAnswer, TestASoldOutHouseStaysSo
@@ -172,7 +174,8 @@
 // Then there are as many places as the threshold says or as the stock is enough for,
 // whichever is less. So each user inside has a seat to find, also if all users inside
 // buy one, and admissions slow as the house empties. Users in line are not turned away:
-// seats that come back make places again. Place.SoldOut tells them, and the wait is
+// seats that come back make places again, and no newcomer enters before those that were in
+// line have had the time to poll. Place.SoldOut tells them, and the wait is
 // unknown for the positions that the stock does not reach.
 //
 // The stock serves the users that are inside, too. Where users hold seats before they buy

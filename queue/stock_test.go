@@ -276,7 +276,7 @@ func TestAKnownStockIsNotToldAgain(t *testing.T) {
 		time.Sleep(300 * time.Millisecond)
 		require.Equal(t, queue.Active, check(t, room, "c", "").Status, "a has left and bought nothing")
 		h.set(7, nil)
-		time.Sleep(300 * time.Millisecond)
+		time.Sleep(1100 * time.Millisecond) // nobody waits
 		require.Equal(t, 7, room.Stats().Events["show-1"].Stock.Left)
 	})
 }

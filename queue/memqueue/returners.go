@@ -82,7 +82,7 @@ func (m *room) comesBack(v driver.Visit, now int64, r driver.Rules) int64 {
 func (m *room) back(user string, order, now int64, r driver.Rules) driver.Outcome {
 	m.returned++
 	m.shared = true
-	if m.line.waiting+len(m.returners.ordered) == 0 && m.open(now, r) > len(m.turns.takers) {
+	if m.entersAtOnce(now, r) {
 		return m.enter(user, order, now, r)
 	}
 	m.returners.add(user, order, now)

@@ -1,6 +1,7 @@
 package memqueue
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/millrace-go/millrace/queue/driver"
@@ -13,6 +14,7 @@ type stock struct {
 	left  int
 	at    int64 // when it was told; 0 before the first time
 	base  int64 // how many were inside then, less entered
+	out   int64 // when it was last 0; 0 if it never was
 }
 
 // restock takes what the event can serve from now on. A cleared room goes on with what it
@@ -20,7 +22,11 @@ type stock struct {
 func (m *room) restock(c driver.Change, now int64) {
 	switch s := c.Stock; {
 	case s != nil:
-		m.stock = stock{known: s.Known, left: s.Left, at: now, base: int64(len(m.inside.users)) - m.entered}
+		out := m.stock.out
+		if s.Known && s.Left == 0 || m.stock.known && m.stock.left == 0 {
+			out = now
+		}
+		m.stock = stock{known: s.Known, left: s.Left, at: now, base: int64(len(m.inside.users)) - m.entered, out: out}
 	case c.Clear:
 		m.stock.base = 0
 	}
@@ -36,6 +42,20 @@ func (m *room) inStock(places int, r driver.Rules) int {
 		return min(places, s.left-int(s.base+m.entered))
 	}
 	return places
+}
+
+// entersAtOnce says whether a newcomer finds a place that no user before has a right to. Seats
+// that come back to a house that was sold out may go again before those that wait for them have
+// polled: until they must have, a newcomer is behind them.
+func (m *room) entersAtOnce(now int64, r driver.Rules) bool {
+	takers := len(m.turns.takers)
+	switch {
+	case m.line.waiting+len(m.returners.ordered) > 0:
+		return false
+	case takers > 0 && m.stock.known && m.stock.out > 0 && now >= m.stock.out && now-m.stock.out < min(cmp.Or(r.Turn, r.NoShow), r.NoShow).Microseconds():
+		return false
+	}
+	return m.open(now, r) > takers
 }
 
 // knownStock is the stock as the state has it.

@@ -98,7 +98,7 @@ func (m *room) arrive(v driver.Visit, now int64, r driver.Rules) driver.Outcome 
 		return driver.Outcome{Status: driver.Gated}
 	}
 	m.joined++
-	if m.line.waiting+len(m.returners.ordered) == 0 && m.open(now, r) > len(m.turns.takers) {
+	if m.entersAtOnce(now, r) {
 		return m.enter(v.User, order, now, r)
 	}
 	m.line.add(order, v.User, now)

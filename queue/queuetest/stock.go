@@ -3,6 +3,7 @@ package queuetest
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/queue/driver"
@@ -13,6 +14,7 @@ func stockCases() []testCase {
 		{Name: "stock-bounds-the-places", Run: stockBoundsThePlaces},
 		{Name: "an-empty-house-admits-nobody", Run: anEmptyHouseAdmitsNobody},
 		{Name: "leaving-returns-no-stock", Run: leavingReturnsNoStock},
+		{Name: "returned-seats-are-for-the-line", Needs: []conformance.Need{NeedClock}, Run: returnedSeatsAreForTheLine},
 		{Name: "closed-until-the-stock-is-told", Run: closedUntilTheStockIsTold},
 		{Name: "a-loss-forgets-the-stock", Needs: []conformance.Need{NeedLoss}, Run: aLossForgetsTheStock},
 		{Name: "stock-in-random-order", Run: stockInRandomOrder},
@@ -100,6 +102,34 @@ func anEmptyHouseAdmitsNobody(ctx context.Context, h Harness) error {
 		func() error { return p.calls("one more", "c") },
 		p.takes(driver.Check, "b", orders[1]),
 		p.takes(driver.Check, "c", orders[2]),
+	)
+}
+
+// returnedSeatsAreForTheLine: of a house that was sold out, newcomers get none before those
+// that wait have polled, or are silent.
+func returnedSeatsAreForTheLine(ctx context.Context, h Harness) error {
+	r := limited(10)
+	r.Turn = 3 * time.Second
+	p := newPlayer(ctx, h, r)
+	if err := p.left(0); err != nil {
+		return err
+	}
+	orders, err := p.join("a", "b")
+	if err != nil {
+		return err
+	}
+	return steps(
+		func() error { return p.left(9) },
+		func() error { return p.calls("two of nine", "a", "b") },
+		func() error { h.Advance(time.Second); return nil },
+		func() error { _, err := p.join("new"); return err },
+		func() error { return p.left(0) },
+		p.waits(driver.Check, "a", orders[0], 0),
+		func() error { return p.left(9) },
+		p.takes(driver.Check, "a", orders[0]),
+		func() error { return p.calls("the newcomer", "new") },
+		func() error { h.Advance(4 * time.Second); return nil },
+		func() error { _, err := p.enter("newest"); return err },
 	)
 }
 

@@ -1,6 +1,8 @@
 package queuetest_test
 
 import (
+	"time"
+
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -17,6 +19,12 @@ func stockDefects() []defect {
 			}
 			return s, err
 		})},
+		{"gives returned seats to newcomers", []string{"returned-seats-are-for-the-line"}, func() *backend {
+			return &backend{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
+				c.r.Turn = time.Microsecond
+				return c.visit(beats, visits...)
+			}}
+		}},
 		{"admits before the stock is told", []string{"closed-until-the-stock-is-told", "a-loss-forgets-the-stock"}, func() *backend {
 			return &backend{
 				visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {

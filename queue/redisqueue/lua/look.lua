@@ -27,8 +27,8 @@
 -- KEYS[20] returners-seen ZSET last sign of life in ms -> user of these
 -- KEYS[21] kept     STRING  bitmap: which orders are kept; see lanes.lua
 -- KEYS[22] stock    STRING  packed doubles: how many users the event can serve, -1 where that
---                           is not known; when an admitter said so, in µs; and how many
---                           users were inside then, less ENTERED
+--                           is not known; when an admitter said so, in µs; how many users
+--                           were inside then, less ENTERED; and when it was last 0, in µs
 -- KEYS[23] and on lane:<name> ZSET order -> user of the line, for each lane
 -- ARGV[1] packed doubles: an epoch in case a new one begins, threshold, then in ms
 --   active, seen, no-show, then tick in µs, batch, then in ms sweep-every, settle,
@@ -83,7 +83,7 @@ local room, threshold, waiting, active, entitled, silent
 local credits, credits_changed, laned, called, called_silent, returning = nil, false, 0, 0, 0, 0
 local changed, fresh, woke = false, false, 0
 local stays_text, told_stays, keep_stays, forget_stays -- of stays.lua
-local stock, stock_at, stock_base = -1, 0, 0
+local stock, stock_at, stock_base, sold_out_at = -1, 0, 0, 0
 local set_version, was_paused, opens, phase, challenge, is_set, read_settings = 0, 0, 0, 0, -1, false, nil -- of settings.lua
 
 -- begin makes a new room. The remains of an earlier room belong to no user.
@@ -128,7 +128,10 @@ local function open()
     begin()
     stored[4], stored[6] = nil, nil
   end
-  if stored[6] then stock, stock_at, stock_base = unpack('<ddd', stored[6]) end
+  if stored[6] then
+    stock, stock_at, stock_base = unpack('<ddd', stored[6])
+    if #stored[6] > 24 then sold_out_at = unpack('<d', stored[6], 25) end -- releases before have none
+  end
   read_settings(stored[4])
   threshold = tonumber(stored[2]) or usual
   count()
@@ -186,6 +189,16 @@ local function free()
   local places = threshold - active
   if stock >= 0 then places = min(places, stock - stock_base - room[15]) end
   return max(0, places)
+end
+
+-- enters_at_once says whether a newcomer finds a place that no user before has a right to.
+-- Seats that come back to a house that was sold out may go again before those that wait for
+-- them have polled: until they must have, a newcomer is behind them.
+local function enters_at_once()
+  if waiting + returning > 0 then return false end
+  local takers, since = entitled - silent, clock - sold_out_at
+  if takers > 0 and stock >= 0 and since >= 0 and since < min(turn, no_show) * 1000 then return false end
+  return free() > takers
 end
 
 local function state()

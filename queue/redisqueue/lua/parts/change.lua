@@ -64,10 +64,13 @@ elseif gate == 0 and room[GATE] == 1 then
   raise(room[GATEBASE] + positions)
   room[GATE], fresh, changed = 2, true, true
 end
-if new_stock >= -1 then stock, stock_at = new_stock, clock end
+if new_stock >= -1 then
+  if stock == 0 or new_stock == 0 then sold_out_at = clock end
+  stock, stock_at = new_stock, clock
+end
 if new_stock >= -1 or (clear == 1 and stock_at > 0) then
   stock_base = active - room[ENTERED]
-  call('SET', STOCK, pack('<ddd', stock, stock_at, stock_base), 'PX', 24 * RENEWAL + max(grace, RENEWAL))
+  call('SET', STOCK, pack('<dddd', stock, stock_at, stock_base, sold_out_at), 'PX', 24 * RENEWAL + max(grace, RENEWAL))
 end
 local answer = state()
 close()

@@ -113,7 +113,7 @@ end
 local function come_back(user, order)
   use_lanes()
   credits[1] = credits[1] + 1
-  if waiting + returning == 0 and free() > entitled - silent then
+  if enters_at_once() then
     let_in(user, order)
     inside[user] = now + min(stay, grace)
     return 2, order, 0, stay, 2
@@ -156,7 +156,7 @@ local function arrive(user, position, epoch, ticket, ends, lane)
     room[HIGHEST] = order
   end
   add(JOINED, 1)
-  if waiting + returning == 0 and free() > entitled - silent then
+  if enters_at_once() then
     let_in(user, order)
     inside[user] = now + min(stay, grace)
     return 2, order, 0, stay, 2
