@@ -42,7 +42,8 @@ func (a *audit) judgeRooms() {
 
 // overtaken are pairs of which the first stood in line when the second came, and
 // still did when the second was inside. Pairs that overlap are left out, and pairs
-// that an old view of the line explains.
+// that an old view of the line explains. Of two that wait for returned seats, the one that
+// polls first may get the last: then the other is told that the show is sold out.
 func overtaken(passages []crowd.Passage) (pairs [][2]crowd.Passage) {
 	events := map[string][]crowd.Passage{}
 	for _, p := range passages {
@@ -52,16 +53,23 @@ func overtaken(passages []crowd.Passage) (pairs [][2]crowd.Passage) {
 		first := slices.DeleteFunc(slices.Clone(all), func(p crowd.Passage) bool { return !p.Waited() })
 		slices.SortFunc(first, func(a, b crowd.Passage) int { return a.Told.Compare(b.Told) })
 		slices.SortFunc(all, func(a, b crowd.Passage) int { return a.Asked.Compare(b.Asked) })
-		var last crowd.Passage // of those in line before, the one that waited longest
+		// Of those in line before, the one that waited longest, and longest with free seats.
+		var last, open crowd.Passage
 		next := 0
 		for _, p := range all {
 			for ; next < len(first) && first[next].Told.Before(p.Asked); next++ {
 				if first[next].Queued.After(last.Queued) {
 					last = first[next]
 				}
+				if first[next].Open.After(open.Open) {
+					open = first[next]
+				}
 			}
-			if last.Queued.Sub(p.Entered) > seenBefore {
+			switch {
+			case !p.Waited() && last.Queued.Sub(p.Entered) > seenBefore:
 				pairs = append(pairs, [2]crowd.Passage{last, p})
+			case p.Waited() && open.Open.Sub(p.Entered) > seenBefore:
+				pairs = append(pairs, [2]crowd.Passage{open, p})
 			}
 		}
 	}

@@ -14,7 +14,7 @@ func passage(asked, told, queued, entered float64) crowd.Passage {
 	}
 	p := crowd.Passage{Event: "show-1", Asked: at(asked), Told: at(told), Entered: at(entered)}
 	if queued > 0 {
-		p.Queued = at(queued)
+		p.Queued, p.Open = at(queued), at(queued)
 	}
 	return p
 }
@@ -22,6 +22,8 @@ func passage(asked, told, queued, entered float64) crowd.Passage {
 func TestOvertaken(t *testing.T) {
 	elsewhere := passage(2, 2.1, 0, 2.1)
 	elsewhere.Event = "show-2"
+	empty := passage(1, 1.1, 9, 10)
+	empty.Open = empty.Told
 	for name, c := range map[string]struct {
 		passages []crowd.Passage
 		want     int
@@ -34,6 +36,8 @@ func TestOvertaken(t *testing.T) {
 		"passed by in line":     {[]crowd.Passage{passage(1, 1.1, 9, 10), passage(2, 2.1, 4, 5)}, 1},
 		"came at the same time": {[]crowd.Passage{passage(1, 2.1, 9, 10), passage(2, 2.2, 4, 5)}, 0},
 		"by two":                {[]crowd.Passage{passage(3, 3.1, 0, 3.1), passage(1, 1.1, 9, 10), passage(2, 2.1, 4, 5)}, 2},
+		"to the last seat":      {[]crowd.Passage{empty, passage(2, 2.1, 4, 5)}, 0},
+		"out of an empty house": {[]crowd.Passage{empty, passage(2, 2.1, 0, 2.2)}, 1},
 		"to another show":       {[]crowd.Passage{passage(1, 1.1, 9, 10), elsewhere}, 0},
 		"behind a short wait":   {[]crowd.Passage{passage(1, 1.1, 9, 10), passage(1.5, 1.6, 2, 2.5), passage(2, 2.1, 4, 5)}, 2},
 	} {

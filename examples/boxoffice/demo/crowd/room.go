@@ -12,8 +12,9 @@ type Passage struct {
 	// Asked is when the fan arrived, and Told when it had the first answer: somewhere
 	// between it was let in, or lined up.
 	Asked, Told time.Time
-	// Queued is when it was last told to wait; zero when it never was.
-	Queued time.Time
+	// Queued is when it was last told to wait, and Open when it was while some seat was free;
+	// zero when it never was.
+	Queued, Open time.Time
 	// Entered is when it knew that it was inside.
 	Entered time.Time
 }

@@ -82,7 +82,7 @@ func (v *visitor) enter(ctx context.Context, event string) error {
 		if place.SoldOut {
 			since = time.Now() // that it does not move is no wonder
 		} else {
-			free = time.Now()
+			free, passage.Open = time.Now(), asked
 		}
 		if time.Since(free) > v.crowd.cfg.Patience {
 			if err := v.leave(ctx, event); err != nil {
