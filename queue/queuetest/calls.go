@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/script"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -13,6 +15,21 @@ func callCases() []testCase {
 		{Name: "bad-calls", Run: play(badCalls)},
 		{Name: "odd-users", Run: play(oddUsers)},
 		{Name: "cancelled-context", Run: play(cancelledContext)},
+	}
+}
+
+// orNil prints an error that may be nil.
+func orNil(err error) error {
+	if err == nil {
+		return errors.New("no error")
+	}
+	return err
+}
+
+// refused expects a permanent error.
+func refused(what string, err error) {
+	if err == nil || fault.Of(err) != fault.Permanent {
+		script.Fail("%s: %w; want a permanent error", what, orNil(err))
 	}
 }
 
@@ -36,7 +53,7 @@ func badCalls(p *player) {
 		},
 	} {
 		refused(what, try())
-		within("after "+what, func() { new(snapshot).shows(p, orders) })
+		script.Within("after "+what, func() { new(snapshot).shows(p, orders) })
 	}
 }
 
@@ -48,7 +65,7 @@ func oddUsers(p *player) {
 	for i, user := range users {
 		o := p.stands("in line", user, driver.Waiting)
 		if o.Order != orders[i] || o.Ahead != i {
-			fail("%q joined by order %d, and stands as %+v", user, orders[i], o)
+			script.Fail("%q joined by order %d, and stands as %+v", user, orders[i], o)
 		}
 	}
 	p.threshold(len(users))
@@ -67,7 +84,7 @@ func cancelledContext(p *player) {
 		"Events": func() error { _, err := p.h.Store.Events(ended); return err },
 	} {
 		if err := try(); !errors.Is(err, context.Canceled) {
-			fail("%s under an ended context: %w", what, orNil(err))
+			script.Fail("%s under an ended context: %w", what, orNil(err))
 		}
 	}
 	p.counts("after calls under an ended context", 0, 0, 0)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
+	"github.com/millrace-go/millrace/internal/script"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -26,7 +27,7 @@ func leaveAndDone(p *player) {
 			o.Order, o.Ahead = 0, 0
 		}
 		if o != want {
-			fail("kind %d of %s is answered %+v, want %+v", kind, user, o, want)
+			script.Fail("kind %d of %s is answered %+v, want %+v", kind, user, o, want)
 		}
 	}
 	gone, nothing := driver.Outcome{New: true}, driver.Outcome{}
@@ -45,7 +46,7 @@ func leaveAndDone(p *player) {
 	p.admits("two places", "c", "d")
 	p.join("b") // at the end: both places are taken
 	if s := p.state(); s.Departed != 4 || s.Entered != 5 || s.Joined != 7 || s.Expired+s.NoShows+s.Swept != 0 {
-		fail("seven joined, five entered, four departed, and the room is %+v", s)
+		script.Fail("seven joined, five entered, four departed, and the room is %+v", s)
 	}
 }
 
@@ -54,7 +55,7 @@ func verifyByEntry(p *player) {
 	p.r = limited(1)
 	verify := func(when, user string, entry int64, want bool) {
 		if o := p.one(driver.Visit{Kind: driver.Verify, User: user, Entry: entry}); (o.Status == driver.Active) != want {
-			fail("%s the entry of %s verifies as %+v", when, user, o)
+			script.Fail("%s the entry of %s verifies as %+v", when, user, o)
 		}
 	}
 	first := p.enter("a")
@@ -84,14 +85,14 @@ func activeTimeIsFixed(p *player) {
 		got := p.visit(visits(kind, "a")...)
 		o := got.Outcomes[0]
 		if off := got.Now.Add(o.Left).Sub(ends).Abs(); o.Status != driver.Active || o.New || off > 5*time.Millisecond {
-			fail("visit %d of who is to be out at %s is answered %+v at %s", i, ends, o, got.Now)
+			script.Fail("visit %d of who is to be out at %s is answered %+v at %s", i, ends, o, got.Now)
 		}
 	}
 	p.h.Advance(ends.Sub(got.Now) - 450*time.Second + 10*time.Second)
 	p.stands("after the time", "a", driver.None)
 	p.admits("after the time")
 	if s := p.state(); s.Expired != 1 || s.NoShows != 0 || s.Active != 0 {
-		fail("one expired, and the room is %+v", s)
+		script.Fail("one expired, and the room is %+v", s)
 	}
 }
 
@@ -120,6 +121,6 @@ func silentInsideAreOut(p *player) {
 	p.stands("after silence", "silent", driver.None)
 	p.stands("heard of in time", "loud", driver.Active)
 	if s := p.state(); s.Expired != 1 {
-		fail("one was silent, and %d expired", s.Expired)
+		script.Fail("one was silent, and %d expired", s.Expired)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
+	"github.com/millrace-go/millrace/internal/script"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -41,7 +42,7 @@ func lookIsExact(p *player) {
 			p.threshold(state.Active + state.Entitled + 2*n)
 			a := p.admit()
 			if len(a.Admitted) != min(2*n, len(line)) {
-				fail("%d of %d were admitted to %d places", len(a.Admitted), len(line), 2*n)
+				script.Fail("%d of %d were admitted to %d places", len(a.Admitted), len(line), 2*n)
 			}
 			line = line[len(a.Admitted):]
 			p.threshold(0)
@@ -59,7 +60,7 @@ func lookIsExact(p *player) {
 		for i := range snapshots {
 			p.store = p.h.Peers[i%len(p.h.Peers)]
 			if round%(1+3*i) == 0 {
-				within(fmt.Sprintf("round %d, process %d", round, i), func() { snapshots[i].shows(p, line) })
+				script.Within(fmt.Sprintf("round %d, process %d", round, i), func() { snapshots[i].shows(p, line) })
 			}
 		}
 	}
@@ -67,12 +68,12 @@ func lookIsExact(p *player) {
 	version := s.version
 	s.shows(p, line)
 	if s.full != 0 || s.version != version {
-		fail("nothing happened, and version %d became %d; full: %d", version, s.version, s.full)
+		script.Fail("nothing happened, and version %d became %d; full: %d", version, s.version, s.full)
 	}
 	v, err := p.store.Look(p.ctx, p.event, p.r, s.epoch, s.version)
-	must(err)
+	script.Must(err)
 	if len(v.Blocks) > 0 || v.Full || v.More {
-		fail("nothing happened, and a look tells %d blocks, full: %t, more: %t", len(v.Blocks), v.Full, v.More)
+		script.Fail("nothing happened, and a look tells %d blocks, full: %t, more: %t", len(v.Blocks), v.Full, v.More)
 	}
 }
 
@@ -88,7 +89,7 @@ func scattered(p *player, users []string) []int64 {
 	orders := make([]int64, len(users))
 	for i, o := range got.Outcomes {
 		if orders[i] = o.Order; o.Status != driver.Waiting || o.Ahead != i || i > 0 && orders[i] != orders[i-1]+driver.BlockSize {
-			fail("position %d is answered %+v", all[i].Position, o)
+			script.Fail("position %d is answered %+v", all[i].Position, o)
 		}
 	}
 	return orders
@@ -101,15 +102,15 @@ func lookInPages(p *player) {
 	var s, other snapshot
 	s.shows(p, orders)
 	if s.looks < 3 || s.full != 1 {
-		fail("%d blocks came in %d answers, %d of them full", len(users), s.looks, s.full)
+		script.Fail("%d blocks came in %d answers, %d of them full", len(users), s.looks, s.full)
 	}
 
 	// Changes between two answers are in one of them.
 	v, err := p.store.Look(p.ctx, p.event, p.r, 0, 0)
-	must(err)
+	script.Must(err)
 	other.apply(v)
 	if !v.More || !v.Full || len(v.Blocks) == 0 {
-		fail("the first of %d blocks: %d, full: %t, more: %t", len(users), len(v.Blocks), v.Full, v.More)
+		script.Fail("the first of %d blocks: %d, full: %t, more: %t", len(users), len(v.Blocks), v.Full, v.More)
 	}
 	var leave []driver.Visit
 	var stay []int64
@@ -124,7 +125,7 @@ func lookInPages(p *player) {
 	for _, one := range []*snapshot{&other, &s} {
 		one.shows(p, stay)
 		if one.full != 0 {
-			fail("a snapshot of the same epoch was answered in full")
+			script.Fail("a snapshot of the same epoch was answered in full")
 		}
 	}
 	new(snapshot).shows(p, stay)
@@ -139,9 +140,9 @@ func lookFromElsewhere(p *player) {
 		{epoch: s.epoch}, {epoch: s.epoch + 1, version: s.version}, {version: s.version}, {epoch: s.epoch, version: s.version + 1000},
 	} {
 		v, err := p.store.Look(p.ctx, p.event, p.r, from.epoch, from.version)
-		must(err)
+		script.Must(err)
 		if !v.Full || v.More || v.Version != s.version || v.Epoch != s.epoch || len(v.Blocks) != len(s.blocks) {
-			fail("the room is at version %d of epoch %d, and version %d of epoch %d is answered with %d blocks of version %d, full: %t, more: %t",
+			script.Fail("the room is at version %d of epoch %d, and version %d of epoch %d is answered with %d blocks of version %d, full: %t, more: %t",
 				s.version, s.epoch, from.version, from.epoch, len(v.Blocks), v.Version, v.Full, v.More)
 		}
 	}
@@ -160,13 +161,13 @@ func lookAfterALongTime(p *player) {
 		for range 4 {
 			p.h.Advance(time.Hour)
 			if n := p.sweep(); n != 0 {
-				fail("%d were removed", n)
+				script.Fail("%d were removed", n)
 			}
 		}
 		old := all // looked before any of them left
 		old.blocks = maps.Clone(all.blocks)
 		for what, s := range map[string]*snapshot{"before they left": &old, "nothing": new(snapshot)} {
-			within(fmt.Sprintf("%d left; from %s", gone, what), func() { s.shows(p, orders[gone:]) })
+			script.Within(fmt.Sprintf("%d left; from %s", gone, what), func() { s.shows(p, orders[gone:]) })
 		}
 	}
 }
@@ -182,6 +183,6 @@ func lookAtNothing(p *player) {
 	}
 	s.shows(p, p.join("a"))
 	if s.epoch != epoch {
-		fail("epoch %d of an event that nobody used became %d when somebody came", epoch, s.epoch)
+		script.Fail("epoch %d of an event that nobody used became %d when somebody came", epoch, s.epoch)
 	}
 }

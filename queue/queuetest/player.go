@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/script"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -29,6 +30,13 @@ func limited(threshold int) driver.Rules {
 	r := rules
 	r.Threshold = threshold
 	return r
+}
+
+// play makes a case of steps, which play a new event by [rules].
+func play(steps func(p *player)) func(context.Context, Harness) error {
+	return func(ctx context.Context, h Harness) error {
+		return script.Try(func() { steps(newPlayer(ctx, h, rules)) })
+	}
 }
 
 func newPlayer(ctx context.Context, h Harness, r driver.Rules) *player {
@@ -74,14 +82,14 @@ func (p *player) visitWith(b driver.Beats, all ...driver.Visit) driver.Visited {
 		n := min(len(all), driver.MaxVisits)
 		got, err := p.store.Visit(p.ctx, p.event, p.r, b, all[:n])
 		if err != nil {
-			fail("visit: %w", err)
+			script.Fail("visit: %w", err)
 		}
 		if len(got.Outcomes) != n {
-			fail("%d outcomes of %d visits", len(got.Outcomes), n)
+			script.Fail("%d outcomes of %d visits", len(got.Outcomes), n)
 		}
 		for i, o := range got.Outcomes {
 			if !sensible(o) {
-				fail("visit %+v: the outcome is %+v", all[i], o)
+				script.Fail("visit %+v: the outcome is %+v", all[i], o)
 			}
 		}
 		p.sane("visit", got.State)
@@ -111,7 +119,7 @@ func (p *player) sane(call string, s driver.State) {
 	if s.Epoch == 0 || s.Now.IsZero() || s.Active < 0 || s.Silent < 0 || s.Laned < 0 || s.Returning < 0 ||
 		s.Entitled < 0 || s.Entitled+s.Laned < s.Silent || s.Waiting < s.Entitled+s.Laned+s.Returning ||
 		s.Settling < 0 || s.Settling > p.r.Settle || s.Rate.Admitted < 0 || s.Rate.Over < 0 || s.Rate.Over > 62*time.Second {
-		fail("%s: the state is %+v", call, s)
+		script.Fail("%s: the state is %+v", call, s)
 	}
 }
 
@@ -131,21 +139,21 @@ func (p *player) admit() driver.Admission {
 	for {
 		a, err := p.store.Admit(p.ctx, p.event, p.r)
 		if err != nil {
-			fail("admit: %w", err)
+			script.Fail("admit: %w", err)
 		}
 		if len(a.Admitted) > driver.MaxChunk {
-			fail("one call admits %d, and may %d", len(a.Admitted), driver.MaxChunk)
+			script.Fail("one call admits %d, and may %d", len(a.Admitted), driver.MaxChunk)
 		}
 		if a.Next <= 0 || a.Next > p.r.Tick {
-			fail("the next tick of %s is to begin in %s", p.r.Tick, a.Next)
+			script.Fail("the next tick of %s is to begin in %s", p.r.Tick, a.Next)
 		}
 		p.sane("admit", a.State)
 		// A turn comes for each free place without a taker, and for each silent user.
 		if len(a.Admitted) > 0 && (a.Active+a.Entitled-a.Silent > a.Threshold+a.Silent || a.Active >= a.Threshold || a.Paused || a.Settling > 0) {
-			fail("%d turns come in a room that then is %+v", len(a.Admitted), a.State)
+			script.Fail("%d turns come in a room that then is %+v", len(a.Admitted), a.State)
 		}
 		if a.More && len(a.Admitted) == 0 {
-			fail("nobody is admitted, and yet there are more: %+v", a)
+			script.Fail("nobody is admitted, and yet there are more: %+v", a)
 		}
 		a.Admitted = append(sum.Admitted, a.Admitted...)
 		if sum = a; !a.More {
@@ -160,17 +168,17 @@ func (p *player) sweep() int {
 	for {
 		s, err := p.store.Sweep(p.ctx, p.event, p.r, from)
 		if err != nil {
-			fail("sweep: %w", err)
+			script.Fail("sweep: %w", err)
 		}
 		if s.Removed < 0 || s.Removed > driver.MaxChunk {
-			fail("one call removes %d, and may %d", s.Removed, driver.MaxChunk)
+			script.Fail("one call removes %d, and may %d", s.Removed, driver.MaxChunk)
 		}
 		p.sane("sweep", s.State)
 		if removed += s.Removed; s.Done {
 			return removed
 		}
 		if s.Next < from || s.Next == 0 || s.Next == from && s.Removed == 0 {
-			fail("a sweep from block %d that removed %d is to go on at block %d", from, s.Removed, s.Next)
+			script.Fail("a sweep from block %d that removed %d is to go on at block %d", from, s.Removed, s.Next)
 		}
 		from = s.Next
 	}
@@ -179,7 +187,7 @@ func (p *player) sweep() int {
 func (p *player) change(c driver.Change) driver.State {
 	s, err := p.store.Change(p.ctx, p.event, p.r, c)
 	if err != nil {
-		fail("change: %w", err)
+		script.Fail("change: %w", err)
 	}
 	p.sane("change", s)
 	return s
@@ -187,18 +195,18 @@ func (p *player) change(c driver.Change) driver.State {
 
 func (p *player) threshold(n int) {
 	if s := p.change(driver.Change{Threshold: &n}); s.Threshold != n {
-		fail("the threshold is %d after it was set to %d", s.Threshold, n)
+		script.Fail("the threshold is %d after it was set to %d", s.Threshold, n)
 	}
 }
 
 func (p *player) pause(on bool) {
 	if s := p.change(driver.Change{Paused: &on}); s.Paused != on {
-		fail("paused is %t after it was set to %t", s.Paused, on)
+		script.Fail("paused is %t after it was set to %t", s.Paused, on)
 	}
 }
 
 func (p *player) gate(on bool, positions int64) {
 	if s := p.change(driver.Change{Gate: &driver.Gate{On: on, Positions: positions}}); s.Gated != on {
-		fail("gated is %t after it was set to %t", s.Gated, on)
+		script.Fail("gated is %t after it was set to %t", s.Gated, on)
 	}
 }

@@ -2,6 +2,7 @@ package queuetest
 
 import (
 	"github.com/millrace-go/millrace/conformance"
+	"github.com/millrace-go/millrace/internal/script"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -19,14 +20,14 @@ func stockCases() []testCase {
 // left tells the stock.
 func (p *player) left(n int) {
 	if s := p.change(driver.Change{Stock: &driver.Stock{Known: true, Left: n}}); !s.Stock.Known || s.Stock.Left != n || !s.Stock.At.Equal(s.Now) {
-		fail("at %s a stock of %d was told, and the room is %+v", s.Now, n, s)
+		script.Fail("at %s a stock of %d was told, and the room is %+v", s.Now, n, s)
 	}
 }
 
 // unknown tells that the stock is not known.
 func (p *player) unknown() {
 	if s := p.change(driver.Change{Stock: &driver.Stock{}}); s.Stock.Known || s.Stock.Left != 0 || s.Stock.At.IsZero() {
-		fail("it was told that the stock is not known, and the room is %+v", s)
+		script.Fail("it was told that the stock is not known, and the room is %+v", s)
 	}
 }
 
@@ -119,7 +120,7 @@ func aLossForgetsTheStock(p *player) {
 	p.lose()
 	p.join("b")
 	if s := p.state(); s.Stock != (driver.Stock{}) {
-		fail("after a loss the stock is %+v", s.Stock)
+		script.Fail("after a loss the stock is %+v", s.Stock)
 	}
 	p.admits("after a loss")
 	p.left(1)
@@ -140,7 +141,7 @@ func stockInRandomOrder(p *player) {
 				may--
 			}
 			if may < 0 && o.Entered {
-				fail("%s enters %+v", all[i].User, got.State)
+				script.Fail("%s enters %+v", all[i].User, got.State)
 			}
 		}
 	}
@@ -154,7 +155,7 @@ func stockInRandomOrder(p *player) {
 			follow(visits(driver.Done, user))
 		case n < 9:
 			if a := p.admit(); len(a.Admitted) > 0 && a.Entitled > max(0, may) {
-				fail("%d turns come for %d places: %+v", len(a.Admitted), may, a.State)
+				script.Fail("%d turns come for %d places: %+v", len(a.Admitted), may, a.State)
 			}
 		default:
 			left := src.IntN(10)

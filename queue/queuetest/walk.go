@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
+	"github.com/millrace-go/millrace/internal/script"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -77,12 +78,12 @@ func Walk(ctx context.Context, h Harness, src Source, steps int) (int, error) {
 	if h.Skew != nil {
 		defer h.Skew(0)
 	}
-	if err := attempt(w.begin); err != nil {
+	if err := script.Try(w.begin); err != nil {
 		return 0, err
 	}
 	for i := range steps {
 		what, step := w.next()
-		err := attempt(step)
+		err := script.Try(step)
 		if errors.Is(err, errTooClose) {
 			return i, nil
 		}
