@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -60,15 +61,7 @@ func readPath(escaped string) (readings, error) {
 
 // waits says whether a path needs a place in any of its readings.
 func (r readings) waits(wait, pass []pattern) bool {
-	if r.params {
-		return true
-	}
-	for _, path := range r.paths {
-		if matchAny(wait, path) && !matchAny(pass, path) {
-			return true
-		}
-	}
-	return false
+	return r.params || slices.ContainsFunc(r.paths, func(path []string) bool { return matchAny(wait, path) && !matchAny(pass, path) })
 }
 
 // unescape decodes a path. It refuses characters that end a path or a part of it for
