@@ -32,8 +32,8 @@ func newFinder(of ...func(*http.Request) string) *finder {
 	return &finder{find: pathEvent, own: true}
 }
 
-// event returns the event's id, or errNoEvent. No request may pass then: a token
-// cannot be for an empty id.
+// event returns the event's id. No request may pass without one: a token cannot be for
+// an empty id.
 func (h *Handlers) event(r *http.Request, f *finder) (string, error) {
 	if event := f.find(r); event != "" {
 		return event, nil
