@@ -20,6 +20,10 @@ func (r *Room) Run(ctx context.Context) error { return (&admitter{room: r}).run(
 // admitter does the work of one Run.
 type admitter struct{ room *Room }
 
+// idlePace is how often a room is looked at in which no user waits, if Config.Tick is
+// shorter. A line that begins in this process ends the pause; others notice it by then.
+const idlePace = time.Second
+
 func (a *admitter) run(ctx context.Context) error {
 	rota := newRota()
 	done := make(chan finished)
@@ -49,6 +53,8 @@ func (a *admitter) run(ctx context.Context) error {
 		case f := <-done:
 			running--
 			rota.put(f, a.room.now())
+		case event := <-a.room.begun:
+			rota.hurry(event, a.room.now())
 		case <-timer.C:
 		}
 	}
@@ -145,6 +151,9 @@ func (a *admitter) admit(ctx context.Context, f *finished) error {
 		if !admission.More || ctx.Err() != nil {
 			break
 		}
+	}
+	if s := l.state.Load(); s != nil && s.Waiting == 0 {
+		f.again = max(f.again, idlePace)
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/driver"
 )
@@ -86,6 +88,32 @@ func TestAdmissionInOrderAtThePace(t *testing.T) {
 		if n := room.Stats().Admitted; n != 9 {
 			t.Errorf("%d counted", n)
 		}
+	})
+}
+
+// Without a line the store is asked once a second, however short the tick is. A line that
+// begins goes on at the tick's pace at once.
+func TestARoomWithoutALineIsLookedAtSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var let register
+		store := newSpy(t)
+		room := open(t, store, queue.Config{Threshold: 1, Tick: 50 * time.Millisecond, Batch: 1, NotifyTurn: let.note, Intervals: seldom})
+		check(t, room, "inside", "")
+		defer run(t, room)()
+		time.Sleep(1500 * time.Millisecond)
+		store.count("admit")
+		time.Sleep(time.Minute)
+		n := store.count("admit")
+		require.True(t, 59 <= n && n <= 61, "the store was asked %d times in a minute", n)
+
+		time.Sleep(10 * time.Millisecond) // it has just been asked
+		check(t, room, "a", "")
+		check(t, room, "b", "")
+		_, err := room.SetThreshold(t.Context(), "show-1", 3)
+		require.NoError(t, err)
+		time.Sleep(60 * time.Millisecond)
+		synctest.Wait()
+		require.Equal(t, []string{"a", "b"}, let.users("show-1"), "of a line that has just begun")
 	})
 }
 

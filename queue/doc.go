@@ -181,8 +181,8 @@
 // complete. A user that leaves frees no place before the next answer, since the user may
 // have bought.
 //
-// Admitters tell the store the stock in each Tick, before the turns; the other
-// processes take it from there. A process also asks before its first visit for an event,
+// Admitters ask for the stock in each Tick, before the turns, and tell the store where it
+// has changed or users have left; the other processes take it from there. A process also asks before its first visit for an event,
 // and while the store knows no answer, so that a new room is open at once. An admitter
 // without Config.Stock forgets it: set it in all processes, or in none.
 //

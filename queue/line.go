@@ -146,6 +146,12 @@ func (l *line) learn(state State) {
 	if old == nil || old.Epoch != state.Epoch || !old.Now.After(state.Now) {
 		l.state.Store(&state)
 	}
+	if state.Waiting > 0 && (old == nil || old.Waiting == 0) {
+		select {
+		case l.room.begun <- l.event:
+		default: // the admitter comes within idlePace
+		}
+	}
 	switch {
 	case old == nil:
 	case old.Epoch != state.Epoch:

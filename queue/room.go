@@ -31,6 +31,7 @@ type Room struct {
 
 	others           counts // of events that were forgotten, and of none
 	panics, admitted atomic.Int64
+	begun            chan string // events in whose line the first user waits now
 }
 
 // New makes a room. The keys sign its tickets, and must be the same in all
@@ -46,7 +47,7 @@ func New(store driver.Store, keys *token.Ring, cfg Config) (*Room, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	return &Room{store: store, tickets: seal.NewTickets(keys), secrets: seal.NewSecrets(keys), holder: rand.Uint64N(1<<53-1) + 1, cfg: cfg, rules: cfg.rules(), start: time.Now()}, nil
+	return &Room{store: store, tickets: seal.NewTickets(keys), secrets: seal.NewSecrets(keys), holder: rand.Uint64N(1<<53-1) + 1, cfg: cfg, rules: cfg.rules(), start: time.Now(), begun: make(chan string, 64)}, nil
 }
 
 // now is the room's clock: the time since it was made.

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"container/heap"
+	"slices"
 	"time"
 )
 
@@ -86,6 +87,16 @@ func (r *rota) put(f finished, now time.Duration) {
 	}
 	f.duty.due = now + f.again
 	heap.Push(&r.waiting, f.duty)
+}
+
+// hurry makes the admissions of an event due, unless they are in progress.
+func (r *rota) hurry(event string, now time.Duration) {
+	s := r.serves[event]
+	i := slices.IndexFunc(r.waiting, func(d *duty) bool { return d.of == s && d.kind == admitting })
+	if s != nil && i >= 0 && r.waiting[i].due > now {
+		r.waiting[i].due = now
+		heap.Fix(&r.waiting, i)
+	}
 }
 
 // list adds the duties of new events, and ends those of events that are gone.

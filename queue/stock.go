@@ -10,6 +10,9 @@ import (
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
+// A stock that the store knows already is told again only when it is as old as stockRenewed.
+const stockRenewed = stockLasts / 6
+
 // stockLasts is how long the last answer of Config.Stock holds while there is no other,
 // and how long an event without any answer admits no user.
 const stockLasts = time.Minute
@@ -32,7 +35,8 @@ func (l *line) untold(s *State) bool {
 	return l.room.cfg.Stock != nil && (s == nil || s.Stock.At.IsZero())
 }
 
-// restock asks for the stock of the event, and tells the store. Without an answer the
+// restock asks for the stock of the event, and tells the store if it knows another or users
+// have left since. Without an answer the
 // last one holds, for stockLasts. That of an event which is sold out holds until there
 // is another: users would be let in to an empty house.
 func (l *line) restock(ctx context.Context) {
@@ -47,6 +51,10 @@ func (l *line) restock(ctx context.Context) {
 		if stock = (driver.Stock{}); !l.outlived() {
 			return
 		}
+	}
+	if s := l.state.Load(); s != nil && s.Stock.Known == stock.Known && s.Stock.Left == stock.Left && s.Stock.Gone == 0 &&
+		!s.Stock.At.IsZero() && s.Now.Sub(s.Stock.At) < stockRenewed {
+		return
 	}
 	l.tellStock(ctx, stock)
 }

@@ -13,6 +13,9 @@ type Stock struct {
 	Left int
 	// At is when the store was told, by its own clock. It is zero before the first time.
 	At time.Time
+	// Gone is how many users have left since At. They may have bought, so each has one of
+	// Left until the store is told again.
+	Gone int
 }
 
 // MaxStock is the greatest Stock.Left: a greater answer of queue.Config.Stock counts as that.

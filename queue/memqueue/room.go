@@ -128,7 +128,7 @@ func (m *room) state(now int64, r driver.Rules) driver.State {
 		s.Lanes[i] = driver.Lane{Name: lane.Name, Share: m.shareOf(lane)}
 	}
 	if m.stock.at > 0 {
-		s.Stock = driver.Stock{Known: m.stock.known, Left: m.stock.left, At: time.UnixMicro(m.stock.at)}
+		s.Stock = m.knownStock()
 	}
 	if m.early(now) {
 		s.Opens = time.UnixMicro(m.opening.at)

@@ -1,6 +1,8 @@
 package memqueue
 
 import (
+	"time"
+
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -34,4 +36,13 @@ func (m *room) inStock(places int, r driver.Rules) int {
 		return min(places, s.left-int(s.base+m.entered))
 	}
 	return places
+}
+
+// knownStock is the stock as the state has it.
+func (m *room) knownStock() driver.Stock {
+	s := driver.Stock{Known: m.stock.known, Left: m.stock.left, At: time.UnixMicro(m.stock.at)}
+	if s.Known {
+		s.Gone = int(m.stock.base+m.entered) - len(m.inside.users)
+	}
+	return s
 }

@@ -19,8 +19,15 @@ func stockCases() []testCase {
 
 // left tells the stock.
 func (p *player) left(n int) {
-	if s := p.change(driver.Change{Stock: &driver.Stock{Known: true, Left: n}}); !s.Stock.Known || s.Stock.Left != n || !s.Stock.At.Equal(s.Now) {
+	if s := p.change(driver.Change{Stock: &driver.Stock{Known: true, Left: n}}); !s.Stock.Known || s.Stock.Left != n || !s.Stock.At.Equal(s.Now) || s.Stock.Gone != 0 {
 		script.Fail("at %s a stock of %d was told, and the room is %+v", s.Now, n, s)
+	}
+}
+
+// gone says how many have left since the stock was told.
+func (p *player) gone(n int) {
+	if s := p.state(); s.Stock.Gone != n {
+		script.Fail("%d have left since the stock was told, and the room says %d", n, s.Stock.Gone)
 	}
 }
 
@@ -82,12 +89,15 @@ func leavingReturnsNoStock(p *player) {
 	p.r = limited(100)
 	p.left(2)
 	p.enter("a", "b")
+	p.gone(0)
 	p.leave("a", "b")
+	p.gone(2)
 	p.join("c", "d", "e")
 	p.admits("after both have gone")
 	p.left(1)
 	p.admits("as one bought", "c")
 	p.leave("c")
+	p.gone(1)
 	p.admits("after the third has gone")
 	p.left(1)
 	p.admits("as the third did not buy", "d")

@@ -91,8 +91,8 @@ func (a *answer) state(lanes []driver.Lane) (s driver.State, woke bool) {
 }
 
 func (a *answer) stock() (s driver.Stock) {
-	left, at := a.number(), a.number()
-	s.Known, s.Left = left >= 0, int(max(0, left))
+	left, at, gone := a.number(), a.number(), a.int()
+	s.Known, s.Left, s.Gone = left >= 0, int(max(0, left)), gone
 	if at > 0 {
 		s.At = time.UnixMicro(at)
 	}

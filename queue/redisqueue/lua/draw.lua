@@ -193,8 +193,8 @@ local function state()
   return pack('<dddddddddddddddddd', woke, room[1], clock, threshold, room[9], room[10] == 1 and 1 or 0,
     settled_in(), waiting + entitled + returning, in_turn(), silent - called_silent, active, sum, over,
     room[14], room[15], room[16], room[17], room[18]) ..
-    pack('<dddddddddd', laned, returning + called, credits and credits[1] or 0, room[19], room[40] > 0 and floor(room[6] / 2 ^ 32) or 0, set_version,
-      early() and opens or 0, phase, stock, stock_at) ..
+    pack('<ddddddddddd', laned, returning + called, credits and credits[1] or 0, room[19], room[40] > 0 and floor(room[6] / 2 ^ 32) or 0, set_version,
+      early() and opens or 0, phase, stock, stock_at, stock >= 0 and stock_base + room[15] - active or 0) ..
     pack('<dd' .. rep('d', lane_count), challenge, lane_count, spread(lane_shares, 1, lane_count)) .. told_stays()
 end
 

@@ -192,8 +192,8 @@ local function state()
   return pack('<dddddddddddddddddd', woke, room[EPOCH], clock, threshold, room[PAUSED], room[GATE] == 1 and 1 or 0,
     settled_in(), waiting + entitled + returning, in_turn(), silent - called_silent, active, sum, over,
     room[JOINED], room[ENTERED], room[NOSHOWS], room[EXPIRED], room[DEPARTED]) ..
-    pack('<dddddddddd', laned, returning + called, credits and credits[1] or 0, room[SWEPT], room[SERVER] > 0 and floor(room[VERSION] / 2 ^ 32) or 0, set_version,
-      early() and opens or 0, phase, stock, stock_at) ..
+    pack('<ddddddddddd', laned, returning + called, credits and credits[1] or 0, room[SWEPT], room[SERVER] > 0 and floor(room[VERSION] / 2 ^ 32) or 0, set_version,
+      early() and opens or 0, phase, stock, stock_at, stock >= 0 and stock_base + room[ENTERED] - active or 0) ..
     pack('<dd' .. rep('d', lane_count), challenge, lane_count, spread(lane_shares, 1, lane_count)) .. told_stays()
 end
 

@@ -7,13 +7,16 @@ SELECT member_id FROM members WHERE member_id = $1 FOR UPDATE
 
 -- name: Allowance
 -- What was handed on counts for the member who bought it, and what was received for nobody.
+-- CASE, and no condition on a payment's type: before its first ANALYZE, PostgreSQL would
+-- rather read the whole index of the pending reservations, or of the reservations' payments.
 SELECT s.max_held, s.max_bought,
-       (SELECT COUNT(*) FROM reservations r JOIN reservation_seats t ON t.reservation_id = r.reservation_id
-        WHERE r.member_id = $1 AND r.show_id = $2 AND r.status = 'PENDING'),
+       (SELECT COUNT(CASE r.status WHEN 'PENDING' THEN 1 END)
+        FROM reservations r JOIN reservation_seats t ON t.reservation_id = r.reservation_id
+        WHERE r.member_id = $1 AND r.show_id = $2),
        (SELECT COUNT(*) FROM payments p
                JOIN reservations r ON r.reservation_id = p.reference_id AND r.payment_id = p.payment_id
                JOIN reservation_seats t ON t.reservation_id = r.reservation_id
-        WHERE p.member_id = $1 AND p.type = 'reservation' AND p.status IN ('SUCCESS', 'REFUNDED')
+        WHERE p.member_id = $1 AND p.status IN ('SUCCESS', 'REFUNDED')
           AND r.show_id = $2 AND r.status = 'CONFIRMED')
 FROM shows s WHERE s.show_id = $2
 
