@@ -20,14 +20,12 @@ func (r *Room) SetThreshold(ctx context.Context, event string, n int) (State, er
 // Pause stops admissions until Resume; the users inside stay, and the line goes on
 // to grow.
 func (r *Room) Pause(ctx context.Context, event string) (State, error) {
-	paused := true
-	return r.change(ctx, event, driver.Change{Paused: &paused})
+	return r.change(ctx, event, driver.Change{Paused: new(true)})
 }
 
 // Resume ends a pause.
 func (r *Room) Resume(ctx context.Context, event string) (State, error) {
-	paused := false
-	return r.change(ctx, event, driver.Change{Paused: &paused})
+	return r.change(ctx, event, driver.Change{Paused: new(false)})
 }
 
 // SetShares sets the shares of lanes of Config.Lanes for an event, by their names. Lanes that
@@ -89,18 +87,25 @@ func (r *Room) changeOpening(ctx context.Context, event string, c driver.Change,
 		}
 		l.setting.Store(nil)
 	}
-	var state State
-	err := l.ask(func() (err error) {
-		state, err = r.store.Change(bounded, event, r.rules, c)
-		return err
-	})
+	state, err := l.change(bounded, c)
 	if err != nil {
 		return State{}, refused(ctx, err)
 	}
-	l.learn(state)
 	l.due.Store(0) // visitors of this process see it at once
 	l.follow(ctx, &state)
 	return state, nil
+}
+
+// change makes a change in the store.
+func (l *line) change(ctx context.Context, c driver.Change) (state State, err error) {
+	err = l.ask(func() (err error) {
+		state, err = l.room.store.Change(ctx, l.event, l.room.rules, c)
+		return err
+	})
+	if err == nil {
+		l.learn(state)
+	}
+	return state, err
 }
 
 // keep saves a change in the settings, if there are any, and makes it one of all that

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -112,7 +113,7 @@ func (r *record) mark(at, order, joined int64) {
 
 // waited is how long ago an order was given out; false when this is not known.
 func (r *record) waited(order, now int64) (time.Duration, bool) {
-	i, _ := slices.BinarySearchFunc(r.marks, order, func(m mark, order int64) int { return int(min(1, max(-1, m.order-order))) })
+	i, _ := slices.BinarySearchFunc(r.marks, order, func(m mark, order int64) int { return cmp.Compare(m.order, order) })
 	if i == 0 || len(r.marks) == 0 {
 		return 0, false
 	}

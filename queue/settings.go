@@ -171,13 +171,8 @@ func (l *line) settled(ctx context.Context, err error) {
 
 // copySettings brings a setting into the store.
 func (l *line) copySettings(ctx context.Context, s Setting) error {
-	var state State
-	err := l.ask(func() (err error) {
-		state, err = l.room.store.Change(ctx, l.event, l.room.rules, copyOf(s))
-		return err
-	})
+	_, err := l.change(ctx, copyOf(s))
 	if err == nil {
-		l.learn(state)
 		l.due.Store(0)
 	}
 	return err

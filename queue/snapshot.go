@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 	"time"
@@ -56,21 +57,11 @@ func (s *snapshot) block(order int64) *block {
 	if guess >= 0 && guess < int64(len(s.blocks)) && s.blocks[guess].number == number {
 		return &s.blocks[guess]
 	}
-	i, ok := slices.BinarySearchFunc(s.blocks, number, compare)
+	i, ok := slices.BinarySearchFunc(s.blocks, number, func(b block, number int64) int { return cmp.Compare(b.number, number) })
 	if !ok {
 		return nil
 	}
 	return &s.blocks[i]
-}
-
-func compare(b block, number int64) int {
-	switch {
-	case b.number < number:
-		return -1
-	case b.number > number:
-		return 1
-	}
-	return 0
 }
 
 // with is the snapshot after a view: a new one.

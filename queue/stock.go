@@ -131,16 +131,9 @@ func (l *line) outlived() bool {
 	return known.At.IsZero() || known.Known && known.Left > 0 && s.Now.Sub(known.At) >= stockLasts
 }
 
-// tellStock brings the stock into the store. If that fails, the next tick tells it.
+// tellStock brings the stock into the store.
 func (l *line) tellStock(ctx context.Context, stock driver.Stock) {
 	ctx, cancel := l.room.bounded(ctx)
 	defer cancel()
-	var state State
-	err := l.ask(func() (err error) {
-		state, err = l.room.store.Change(ctx, l.event, l.room.rules, driver.Change{Stock: &stock})
-		return err
-	})
-	if err == nil {
-		l.learn(state)
-	}
+	_, _ = l.change(ctx, driver.Change{Stock: &stock}) // if that fails, the next tick tells it
 }

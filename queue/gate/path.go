@@ -2,6 +2,9 @@ package gate
 
 import (
 	"errors"
+	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -21,7 +24,7 @@ type readings struct {
 // programs understand in different ways.
 func readPath(escaped string) (readings, error) {
 	path, ok := unescape(escaped)
-	if !ok || !strings.HasPrefix(path, "/") || !utf8.ValidString(path) || escapedAgain(path) {
+	if !ok || !strings.HasPrefix(path, "/") || !utf8.ValidString(path) || escape.MatchString(path) {
 		return readings{}, errPath
 	}
 	raw := segments(path)
@@ -58,62 +61,16 @@ func readPath(escaped string) (readings, error) {
 
 // waits says whether a path needs a place in any of its readings.
 func (r readings) waits(wait, pass []pattern) bool {
-	if r.params {
-		return true
-	}
-	for _, path := range r.paths {
-		if matchAny(wait, path) && !matchAny(pass, path) {
-			return true
-		}
-	}
-	return false
+	return r.params || slices.ContainsFunc(r.paths, func(path []string) bool { return matchAny(wait, path) && !matchAny(pass, path) })
 }
 
 // unescape decodes a path. It refuses characters that end a path or a part of it for
 // a program that looks at them before or after decoding.
 func unescape(s string) (string, bool) {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c == '%' {
-			high, low := byte(0xff), byte(0xff)
-			if i+2 < len(s) {
-				high, low = unhex(s[i+1]), unhex(s[i+2])
-			}
-			if high > 15 || low > 15 {
-				return "", false
-			}
-			if c = high<<4 | low; c == '/' {
-				return "", false
-			}
-			i += 2
-		}
-		if c < ' ' || c == 0x7f || c == '\\' || c == '?' || c == '#' {
-			return "", false
-		}
-		b.WriteByte(c)
-	}
-	return b.String(), true
+	path, err := url.PathUnescape(s)
+	ends := func(c rune) bool { return c < ' ' || c == 0x7f || c == '\\' || c == '?' || c == '#' }
+	return path, err == nil && !strings.Contains(strings.ToLower(s), "%2f") && !strings.ContainsFunc(path, ends)
 }
 
-// escapedAgain says whether a decoded path can be decoded once more.
-func escapedAgain(s string) bool {
-	for i := 0; i+2 < len(s); i++ {
-		if s[i] == '%' && unhex(s[i+1]) <= 15 && unhex(s[i+2]) <= 15 {
-			return true
-		}
-	}
-	return false
-}
-
-func unhex(c byte) byte {
-	switch {
-	case '0' <= c && c <= '9':
-		return c - '0'
-	case 'a' <= c && c <= 'f':
-		return c - 'a' + 10
-	case 'A' <= c && c <= 'F':
-		return c - 'A' + 10
-	}
-	return 0xff
-}
+// escape is an escaped byte.
+var escape = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)

@@ -3,6 +3,7 @@ package gate
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -56,12 +57,7 @@ func (p pattern) match(path []string) bool {
 }
 
 func matchAny(all []pattern, path []string) bool {
-	for _, p := range all {
-		if p.match(path) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(all, func(p pattern) bool { return p.match(path) })
 }
 
 // glob matches text, where an item of the pattern that is a star stands for any number

@@ -9,7 +9,7 @@ import (
 // inside holds the active users, and the no-shows.
 type inside struct {
 	users map[string]*guest
-	ends  byEnd
+	ends  byTime[*guest]
 
 	missed map[string]missed
 	recent []recent // the same by their until, and some that are not missed any more
@@ -24,6 +24,9 @@ type guest struct {
 	end     int64 // the earlier of expires and of the end of Rules.Seen
 	index   int   // in ends
 }
+
+func (g *guest) when() int64     { return g.end }
+func (g *guest) moved(index int) { g.index = index }
 
 // missed is a missed turn.
 type missed struct {
@@ -77,28 +80,4 @@ func (in *inside) lapse(now int64) {
 	if in.recent = in.recent[n:]; len(in.recent) == 0 {
 		in.recent = nil
 	}
-}
-
-// byEnd is a heap of guests.
-type byEnd []*guest
-
-func (h byEnd) Len() int           { return len(h) }
-func (h byEnd) Less(i, j int) bool { return h[i].end < h[j].end }
-func (h byEnd) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
-}
-
-func (h *byEnd) Push(x any) {
-	g := x.(*guest)
-	g.index = len(*h)
-	*h = append(*h, g)
-}
-
-func (h *byEnd) Pop() any {
-	last := len(*h) - 1
-	g := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	return g
 }

@@ -1,6 +1,7 @@
 package memqueue
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/millrace-go/millrace/queue/driver"
@@ -32,10 +33,7 @@ func (m *room) joinLane(v driver.Visit, order int64) {
 }
 
 func (l *lane) insert(one driver.Admitted) {
-	i, _ := slices.BinarySearchFunc(l.ordered, one.Order, func(a driver.Admitted, order int64) int {
-		return int(min(1, max(-1, a.Order-order)))
-	})
-	l.ordered = slices.Insert(l.ordered, i, one)
+	l.ordered = slices.Insert(l.ordered, find(l.ordered, one.Order), one)
 }
 
 func (m *room) void(one driver.Admitted) bool {
@@ -68,7 +66,7 @@ func (m *room) reorderLanes() {
 				l.ordered = append(l.ordered, driver.Admitted{User: one.User, Order: order})
 			}
 		}
-		slices.SortFunc(l.ordered, func(a, b driver.Admitted) int { return int(min(1, max(-1, a.Order-b.Order))) })
+		slices.SortFunc(l.ordered, func(a, b driver.Admitted) int { return cmp.Compare(a.Order, b.Order) })
 		l.ordered = slices.Compact(l.ordered)
 	}
 }

@@ -1,6 +1,7 @@
 package memqueue
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 
@@ -59,9 +60,7 @@ func (l *line) find(number int64) (int, bool) {
 		}
 		return n, false
 	}
-	return slices.BinarySearchFunc(l.ordered, number, func(e entry, number int64) int {
-		return int(min(1, max(-1, e.number-number)))
-	})
+	return slices.BinarySearchFunc(l.ordered, number, func(e entry, number int64) int { return cmp.Compare(e.number, number) })
 }
 
 // at returns the member that waits at order, nil when there is none.
@@ -164,12 +163,7 @@ func (l *line) stamp(b *block) {
 // since returns the blocks changed after version, oldest change first, at most
 // MaxBlocks, and the version up to which the answer is complete.
 func (l *line) since(version uint64, empty bool) (found []driver.Block, upto uint64, more bool) {
-	i, _ := slices.BinarySearchFunc(l.log, version+1, func(s stamp, v uint64) int {
-		if s.version < v {
-			return -1
-		}
-		return int(min(1, s.version-v))
-	})
+	i, _ := slices.BinarySearchFunc(l.log, version+1, func(s stamp, v uint64) int { return cmp.Compare(s.version, v) })
 	upto = version
 	for _, s := range l.log[i:] {
 		if s.version != s.block.version || !empty && s.block.members == nil {

@@ -16,20 +16,13 @@ type returner struct{ order, alive int64 }
 
 func newReturners() returners { return returners{users: map[string]*returner{}} }
 
-func (rs *returners) find(order int64) int {
-	i, _ := slices.BinarySearchFunc(rs.ordered, order, func(a driver.Admitted, order int64) int {
-		return int(min(1, max(-1, a.Order-order)))
-	})
-	return i
-}
-
 func (rs *returners) add(user string, order, now int64) {
 	rs.users[user] = &returner{order: order, alive: now}
-	rs.ordered = slices.Insert(rs.ordered, rs.find(order), driver.Admitted{User: user, Order: order})
+	rs.ordered = slices.Insert(rs.ordered, find(rs.ordered, order), driver.Admitted{User: user, Order: order})
 }
 
 func (rs *returners) remove(user string) {
-	i := rs.find(rs.users[user].order)
+	i := find(rs.ordered, rs.users[user].order)
 	rs.ordered = slices.Delete(rs.ordered, i, i+1)
 	delete(rs.users, user)
 }
@@ -39,26 +32,9 @@ func (m *room) keep(order int64, r driver.Rules, now int64) {
 	if r.Keep <= 0 || m.early(now) {
 		return
 	}
-	number, bit := place(order)
-	b := m.kept[number]
-	if b == nil {
-		b = new([driver.BlockSize / 64]uint64)
-		m.kept[number] = b
-	}
-	b[bit/64] |= 1 << (bit % 64)
+	m.kept.add(order)
 	// No ticket says a later time than three minutes from now.
 	m.keptUntil = now + r.Keep.Microseconds() + 180*second
-}
-
-// spend says whether an order is kept, and ends it.
-func (m *room) spend(order int64) bool {
-	number, bit := place(order)
-	b := m.kept[number]
-	if b == nil || b[bit/64]&(1<<(bit%64)) == 0 {
-		return false
-	}
-	b[bit/64] &^= 1 << (bit % 64)
-	return true
 }
 
 // comesBack is the kept order of a user outside, by name or by ticket, which counts once;
@@ -70,9 +46,9 @@ func (m *room) comesBack(v driver.Visit, now int64, r driver.Rules) int64 {
 		return 0
 	case missed:
 		delete(m.inside.missed, v.User)
-		m.spend(t.order)
+		m.kept.remove(t.order)
 		return t.order
-	case v.Epoch == m.epoch && v.Order > 0 && v.Order <= maxOrder && now <= v.Until.Add(r.Keep).UnixMicro() && m.spend(v.Order):
+	case v.Epoch == m.epoch && v.Order > 0 && v.Order <= maxOrder && now <= v.Until.Add(r.Keep).UnixMicro() && m.kept.remove(v.Order):
 		return v.Order
 	}
 	return 0
@@ -92,7 +68,7 @@ func (m *room) back(user string, order, now int64, r driver.Rules) driver.Outcom
 }
 
 func (m *room) returnerAt(order int64) driver.Outcome {
-	return driver.Outcome{Status: driver.Waiting, Order: order, Ahead: m.turns.returning + m.returners.find(order), Returner: true}
+	return driver.Outcome{Status: driver.Waiting, Order: order, Ahead: m.turns.returning + find(m.returners.ordered, order), Returner: true}
 }
 
 // visitReturner serves a user among the returners.

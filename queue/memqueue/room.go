@@ -22,7 +22,7 @@ type content struct {
 	settled int64 // no user enters before
 	cleared bool  // the epoch began by Clear
 	top     int64 // the highest order so far
-	used    map[int64]*[driver.BlockSize / 64]uint64
+	used    orders
 
 	line     line
 	position map[string]int64 // the orders of the waiting users
@@ -33,7 +33,7 @@ type content struct {
 	lanes     map[string]*lane
 	shared    bool                         // by a lane or returners, since one of them came
 	credit    [1 + driver.MaxLanes]float64 // of the returners, and of each lane
-	kept      map[int64]*[driver.BlockSize / 64]uint64
+	kept      orders
 	keptUntil int64 // no order is kept for longer
 
 	threshold *int
@@ -66,26 +66,17 @@ type gate struct {
 func newRoom(servers int64, epoch uint64, begun, now int64) *room {
 	return &room{content: content{
 		servers: servers, epoch: epoch, begun: begun, top: now,
-		used: map[int64]*[driver.BlockSize / 64]uint64{},
+		used: orders{},
 		line: newLine(0), position: map[string]int64{}, turns: newTurns(), inside: newInside(),
-		returners: newReturners(), lanes: map[string]*lane{}, kept: map[int64]*[driver.BlockSize / 64]uint64{},
+		returners: newReturners(), lanes: map[string]*lane{}, kept: orders{},
 	}}
 }
 
 // take marks an order, the only way to get one, and says whether it was free.
 func (m *room) take(order int64) bool {
-	number, bit := place(order)
-	b := m.used[number]
-	if b == nil {
-		b = new([driver.BlockSize / 64]uint64)
-		m.used[number] = b
-	}
-	if b[bit/64]&(1<<(bit%64)) != 0 {
-		return false
-	}
-	b[bit/64] |= 1 << (bit % 64)
+	free := m.used.add(order)
 	m.top = max(m.top, order)
-	return true
+	return free
 }
 
 // expire takes out the users whose time is over, and ends turns, once, by the first

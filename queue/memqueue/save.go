@@ -5,8 +5,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-
-	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // Save writes all rooms; see [driver.MemoryStore].
@@ -51,7 +49,7 @@ func (m *room) copied() *content {
 		b.members = &members
 		c.line.ordered[i].block = &b
 	}
-	c.used, c.kept = copiedBlocks(m.used), copiedBlocks(m.kept)
+	c.used, c.kept = m.used.copied(), m.kept.copied()
 	c.returners = returners{users: make(map[string]*returner, len(m.returners.users)), ordered: slices.Clone(m.returners.ordered)}
 	for user, one := range m.returners.users {
 		r := *one
@@ -72,13 +70,4 @@ func (m *room) copied() *content {
 		c.turns.due[i] = &one
 	}
 	return &c
-}
-
-func copiedBlocks(of map[int64]*[driver.BlockSize / 64]uint64) map[int64]*[driver.BlockSize / 64]uint64 {
-	copies := make(map[int64]*[driver.BlockSize / 64]uint64, len(of))
-	for number, bits := range of {
-		b := *bits
-		copies[number] = &b
-	}
-	return copies
 }

@@ -76,19 +76,12 @@ func (c *coder) challenge(m *content) {
 }
 
 // blocks are orders, such as those that were given out.
-func (c *coder) blocks(of map[int64]*[driver.BlockSize / 64]uint64) {
-	n := int64(len(of))
-	c.count(&n)
-	if c.to != nil {
-		for _, number := range slices.Sorted(maps.Keys(of)) {
-			c.num(&number)
-			c.words(of[number][:])
-		}
-		return
-	}
-	for ; n > 0 && c.err == nil; n-- {
-		var number int64
+func (c *coder) blocks(of orders) {
+	for number := range list(c, slices.Sorted(maps.Keys(of))) {
 		block := new([driver.BlockSize / 64]uint64)
+		if c.to != nil {
+			block = of[number]
+		}
 		c.count(&number)
 		c.words(block[:])
 		of[number] = block
@@ -158,13 +151,8 @@ func (m *content) has(user string) bool {
 
 // turns are the entitled users.
 func (c *coder) turns(m *content) {
-	n, all := int64(len(m.turns.due)), m.turns.due
-	c.count(&n)
-	for i := int64(0); i < n && c.err == nil; i++ {
-		t := &turn{}
-		if c.to != nil {
-			t = all[i]
-		}
+	for t := range list(c, m.turns.due) {
+		t = cmp.Or(t, &turn{})
 		c.name(&t.user, maxUser)
 		c.order(&t.order)
 		c.when(&t.last)
@@ -174,58 +162,46 @@ func (c *coder) turns(m *content) {
 			c.count(&of)
 			t.of = class(min(of, int64(returning)))
 		}
-		if c.to != nil || c.err != nil {
-			continue
-		}
-		if m.has(t.user) {
+		switch {
+		case !c.reads():
+		case m.has(t.user):
 			c.fail("a user of the saved state has two places; %s", remedy)
-			return
+		default:
+			m.turns.add(t)
 		}
-		m.turns.add(t)
 	}
 }
 
 func (c *coder) inside(m *content) {
-	n, ends := int64(len(m.inside.ends)), m.inside.ends
-	c.count(&n)
-	for i := int64(0); i < n && c.err == nil; i++ {
-		g := &guest{}
-		if c.to != nil {
-			g = ends[i]
-		}
+	for g := range list(c, m.inside.ends) {
+		g = cmp.Or(g, &guest{})
 		c.name(&g.user, maxUser)
 		c.num(&g.order)
 		for _, v := range []*int64{&g.began, &g.expires, &g.end} {
 			c.when(v)
 		}
-		if c.to != nil || c.err != nil {
-			continue
-		}
-		if m.has(g.user) {
+		switch {
+		case !c.reads():
+		case m.has(g.user):
 			c.fail("a user of the saved state has two places; %s", remedy)
-			return
+		default:
+			m.inside.add(g)
 		}
-		m.inside.add(g)
 	}
 	c.missed(m)
 }
 
 // missed are the turns of no-shows, by their end.
 func (c *coder) missed(m *content) {
-	n := int64(len(m.inside.missed))
-	c.count(&n)
 	users := slices.SortedFunc(maps.Keys(m.inside.missed), func(a, b string) int {
 		return cmp.Compare(m.inside.missed[a].until, m.inside.missed[b].until)
 	})
-	for i := int64(0); i < n && c.err == nil; i++ {
-		user, t := "", missed{}
-		if c.to != nil {
-			user, t = users[i], m.inside.missed[users[i]]
-		}
+	for user := range list(c, users) {
+		t := m.inside.missed[user]
 		c.name(&user, maxUser)
 		c.order(&t.order)
 		c.when(&t.until)
-		if c.to == nil && c.err == nil {
+		if c.reads() {
 			m.inside.miss(user, t)
 		}
 	}

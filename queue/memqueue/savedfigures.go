@@ -20,25 +20,17 @@ func (s *store) copiedFigures() map[string]map[int64]driver.Sample {
 // figures are the samples of each event. Their times are those of the calendar, and do not
 // move with a restart.
 func (c *coder) figures(of map[string]map[int64]driver.Sample) {
-	n, events := int64(len(of)), slices.Sorted(maps.Keys(of))
-	c.count(&n)
-	for i := int64(0); i < n && c.err == nil; i++ {
-		event := ""
-		if c.to != nil {
-			event = events[i]
-		}
+	for event := range list(c, slices.Sorted(maps.Keys(of))) {
 		c.name(&event, maxOrder)
 		minutes := of[event]
 		if c.to == nil {
 			minutes = map[int64]driver.Sample{}
 			of[event] = minutes
 		}
-		number, all := int64(len(minutes)), slices.Sorted(maps.Keys(minutes))
-		c.count(&number)
-		for k := int64(0); k < number && c.err == nil; k++ {
+		for minute := range list(c, slices.Sorted(maps.Keys(minutes))) {
 			var one driver.Sample
 			if c.to != nil {
-				one = minutes[all[k]]
+				one = minutes[minute]
 			}
 			c.sample(&one)
 			minutes[one.Minute] = one
@@ -66,20 +58,16 @@ func (c *coder) sample(s *driver.Sample) {
 		left := int(stock)
 		s.Stock = &left
 	}
-	n, buckets := int64(len(s.Waits)), slices.Sorted(maps.Keys(s.Waits))
-	c.count(&n)
+	buckets := slices.Sorted(maps.Keys(s.Waits))
 	if c.to == nil {
 		s.Waits = map[int]int64{}
 	}
-	for i := int64(0); i < n && c.err == nil; i++ {
-		bucket, users := int64(0), int64(0)
-		if c.to != nil {
-			bucket, users = int64(buckets[i]), s.Waits[buckets[i]]
-		}
-		c.count(&bucket)
+	for bucket := range list(c, buckets) {
+		number, users := int64(bucket), s.Waits[bucket]
+		c.count(&number)
 		c.count(&users)
 		if c.to == nil {
-			s.Waits[int(bucket)] = users
+			s.Waits[int(number)] = users
 		}
 	}
 }

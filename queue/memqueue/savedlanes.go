@@ -1,6 +1,7 @@
 package memqueue
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -12,27 +13,22 @@ func (c *coder) returns(m *content) {
 	c.count(&m.returned)
 	c.when(&m.keptUntil)
 	c.blocks(m.kept)
-	n, all := int64(len(m.returners.ordered)), m.returners.ordered
-	c.count(&n)
 	last := int64(0)
-	for i := int64(0); i < n && c.err == nil; i++ {
-		var one driver.Admitted
+	for one := range list(c, m.returners.ordered) {
 		alive := int64(0)
 		if c.to != nil {
-			one = all[i]
 			alive = m.returners.users[one.User].alive
 		}
 		c.admitted(&one)
 		c.when(&alive)
-		if c.to != nil || c.err != nil {
-			continue
-		}
-		if m.has(one.User) || one.Order <= last {
+		switch {
+		case !c.reads():
+		case m.has(one.User) || one.Order <= last:
 			c.fail("a user of the saved state has two places, or is not in order; %s", remedy)
-			return
+		default:
+			last = one.Order
+			m.returners.add(one.User, one.Order, alive)
 		}
-		last = one.Order
-		m.returners.add(one.User, one.Order, alive)
 	}
 }
 
@@ -49,21 +45,10 @@ func (c *coder) lanes(m *content) {
 		c.count(&credit)
 		m.credit[i] = min(2, float64(credit)/1e6)
 	}
-	n, names := int64(len(m.lanes)), slices.Sorted(maps.Keys(m.lanes))
-	c.count(&n)
-	for i := int64(0); i < n && c.err == nil; i++ {
-		name, l := "", &lane{}
-		if c.to != nil {
-			name, l = names[i], m.lanes[names[i]]
-		}
+	for name := range list(c, slices.Sorted(maps.Keys(m.lanes))) {
+		l := cmp.Or(m.lanes[name], &lane{})
 		c.name(&name, maxUser)
-		users := int64(len(l.ordered))
-		c.count(&users)
-		for k := int64(0); k < users && c.err == nil; k++ {
-			var one driver.Admitted
-			if c.to != nil {
-				one = l.ordered[k]
-			}
+		for one := range list(c, l.ordered) {
 			c.admitted(&one)
 			if c.to == nil {
 				l.insert(one)

@@ -1,6 +1,7 @@
 package memqueue
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -105,7 +106,7 @@ func (s *store) Look(ctx context.Context, event string, r driver.Rules, epoch, v
 		version = 0
 	}
 	blocks, upto, more := m.line.since(version, !full)
-	slices.SortFunc(blocks, func(a, b driver.Block) int { return int(min(1, max(-1, a.Number-b.Number))) })
+	slices.SortFunc(blocks, func(a, b driver.Block) int { return cmp.Compare(a.Number, b.Number) })
 	return driver.View{State: m.state(now, r), Version: upto, Blocks: blocks, Full: full, More: more}, nil
 }
 

@@ -10,7 +10,7 @@ import (
 // turns holds the entitled users: their turn has come, and they have no place yet.
 type turns struct {
 	users map[string]*turn
-	due   byDue
+	due   byTime[*turn]
 	// Sorted ranks. A taker has been heard of, or its turn came just now.
 	takers, silent []int64
 	laned          []int64 // sorted orders of the users whose turn came in a lane
@@ -39,6 +39,9 @@ type turn struct {
 	silent bool
 	index  int // in due
 }
+
+func (t *turn) when() int64     { return t.due }
+func (t *turn) moved(index int) { t.index = index }
 
 // rank is the order in which users take places.
 func (t *turn) rank() int64 {
@@ -173,28 +176,4 @@ func (m *room) visitTurn(t *turn, v driver.Visit, now int64, r driver.Rules) dri
 		ahead -= below(m.turns.laned, t.order)
 	}
 	return driver.Outcome{Status: driver.Waiting, Order: t.order, Ahead: ahead, Turn: true, Returner: t.of == returning}
-}
-
-// byDue is a heap of turns.
-type byDue []*turn
-
-func (h byDue) Len() int           { return len(h) }
-func (h byDue) Less(i, j int) bool { return h[i].due < h[j].due }
-func (h byDue) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
-}
-
-func (h *byDue) Push(x any) {
-	t := x.(*turn)
-	t.index = len(*h)
-	*h = append(*h, t)
-}
-
-func (h *byDue) Pop() any {
-	last := len(*h) - 1
-	t := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	return t
 }

@@ -1,6 +1,30 @@
 package memqueue
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"iter"
+)
+
+// reads says whether values are read, without an error until now.
+func (c *coder) reads() bool { return c.to == nil && c.err == nil }
+
+// list is the elements of all while they are written, or as many empty ones to read. Their
+// number stands before them.
+func list[T any](c *coder, all []T) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		n := int64(len(all))
+		c.count(&n)
+		for i := int64(0); i < n && c.err == nil; i++ {
+			var one T
+			if c.to != nil {
+				one = all[i]
+			}
+			if !yield(one) {
+				return
+			}
+		}
+	}
+}
 
 // num is a number of -2^53 to 2^53.
 func (c *coder) num(v *int64) {
@@ -27,7 +51,7 @@ func (c *coder) num(v *int64) {
 // order is that of a user, from 1.
 func (c *coder) order(v *int64) {
 	c.num(v)
-	if c.to == nil && c.err == nil && *v < 1 {
+	if c.reads() && *v < 1 {
 		c.fail("an order of the saved state is %d, and may be 1 to 2^53; %s", *v, remedy)
 	}
 }

@@ -48,7 +48,7 @@ func (m *room) visit(v driver.Visit, now int64, r driver.Rules) driver.Outcome {
 	case driver.Leave:
 		if t, ok := m.inside.missed[v.User]; ok {
 			delete(m.inside.missed, v.User)
-			m.spend(t.order)
+			m.kept.remove(t.order)
 		}
 	}
 	return driver.Outcome{}

@@ -35,58 +35,58 @@ const (
 //	status           GET
 //	figures, plot    GET     by minute, as CSV and as a page
 func (h *Handlers) MountAdmin(handle func(pattern string, handler http.Handler), path func(name string) string) {
-	put := func(method, name string, handler http.HandlerFunc) { handle(method+" "+path(name), handler) }
+	put := func(method, name string, answer func(http.ResponseWriter, *http.Request) error) {
+		handle(method+" "+path(name), h.serve(answer))
+	}
+	operate := func(do func(context.Context, string) (queue.State, error)) func(http.ResponseWriter, *http.Request) error {
+		return func(w http.ResponseWriter, r *http.Request) error { return h.operate(w, r, do) }
+	}
 	put("PUT", "threshold", h.setThreshold)
 	put("PUT", "shares", h.setShares)
 	put("PUT", "opening", h.setOpening)
 	if h.cfg.Challenge != nil {
 		put("PUT", "challenge", h.setChallenge)
 	}
-	put("POST", "pause", func(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.Pause) })
-	put("POST", "resume", func(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.Resume) })
-	put("POST", "clear", func(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.Clear) })
-	put("GET", "status", func(w http.ResponseWriter, r *http.Request) { h.operate(w, r, h.room.State) })
+	put("POST", "pause", operate(h.room.Pause))
+	put("POST", "resume", operate(h.room.Resume))
+	put("POST", "clear", operate(h.room.Clear))
+	put("GET", "status", operate(h.room.State))
 	put("GET", "figures", h.csv)
 	put("GET", "plot", h.plot)
 }
 
-func (h *Handlers) setThreshold(w http.ResponseWriter, r *http.Request) {
-	n, p := h.threshold(w, r)
-	if p != nil {
-		h.refuse(w, r, p)
-		return
+func (h *Handlers) setThreshold(w http.ResponseWriter, r *http.Request) error {
+	n, err := h.threshold(w, r)
+	if err != nil {
+		return err
 	}
-	h.operate(w, r, func(ctx context.Context, event string) (queue.State, error) {
+	return h.operate(w, r, func(ctx context.Context, event string) (queue.State, error) {
 		return h.room.SetThreshold(ctx, event, n)
 	})
 }
 
-func (h *Handlers) operate(w http.ResponseWriter, r *http.Request, do func(context.Context, string) (queue.State, error)) {
-	event, ok := h.event(w, r, h.events)
-	if !ok {
-		return
-	}
-	if err := h.known(r, event, false); err != nil {
-		h.fail(w, r, err)
-		return
+func (h *Handlers) operate(w http.ResponseWriter, r *http.Request, do func(context.Context, string) (queue.State, error)) error {
+	event, err := h.knownEvent(r)
+	if err != nil {
+		return err
 	}
 	s, err := do(r.Context(), event)
 	if err != nil {
-		h.fail(w, r, err)
-		return
+		return err
 	}
 	on := h.challenges(event, s)
 	if s.Challenge = &on; h.cfg.Challenge == nil {
 		s.Challenge = nil
 	}
 	h.answer(w, func(b []byte) []byte { return appendState(b, s) })
+	return nil
 }
 
-func (h *Handlers) threshold(w http.ResponseWriter, r *http.Request) (int, *Problem) {
+func (h *Handlers) threshold(w http.ResponseWriter, r *http.Request) (int, error) {
 	const name = "threshold"
-	fields, p := h.fields(w, r, `{"threshold": 1000}`, name)
-	if p != nil {
-		return 0, p
+	fields, err := h.fields(w, r, `{"threshold": 1000}`, name)
+	if err != nil {
+		return 0, err
 	}
 	var n *int64
 	if raw, ok := fields[name]; !ok {
@@ -100,46 +100,42 @@ func (h *Handlers) threshold(w http.ResponseWriter, r *http.Request) (int, *Prob
 	return int(*n), nil
 }
 
-func (h *Handlers) setShares(w http.ResponseWriter, r *http.Request) {
+func (h *Handlers) setShares(w http.ResponseWriter, r *http.Request) error {
 	const name = "shares"
-	fields, p := h.fields(w, r, `{"shares": {"member": 0.4}}`, name)
-	if p != nil {
-		h.refuse(w, r, p)
-		return
+	fields, err := h.fields(w, r, `{"shares": {"member": 0.4}}`, name)
+	if err != nil {
+		return err
 	}
 	var shares map[string]float64
 	if err := json.Unmarshal(fields[name], &shares); err != nil || shares == nil {
-		h.refuse(w, r, h.invalid(name, `shares are missing, or no numbers by the names of lanes; send {"shares": {"member": 0.4}}, or {} for those of the program`, err))
-		return
+		return h.invalid(name, `shares are missing, or no numbers by the names of lanes; send {"shares": {"member": 0.4}}, or {} for those of the program`, err)
 	}
-	h.operate(w, r, func(ctx context.Context, event string) (queue.State, error) {
+	return h.operate(w, r, func(ctx context.Context, event string) (queue.State, error) {
 		return h.room.SetShares(ctx, event, shares)
 	})
 }
 
-func (h *Handlers) setChallenge(w http.ResponseWriter, r *http.Request) {
-	fields, p := h.fields(w, r, `{"on": true}`, "on")
-	if p != nil {
-		h.refuse(w, r, p)
-		return
+func (h *Handlers) setChallenge(w http.ResponseWriter, r *http.Request) error {
+	fields, err := h.fields(w, r, `{"on": true}`, "on")
+	if err != nil {
+		return err
 	}
 	var on *bool
 	if err := json.Unmarshal(fields["on"], &on); err != nil || on == nil {
-		h.refuse(w, r, h.invalid("on", `on is missing, or not true or false; send {"on": true} or {"on": false}`, err))
-		return
+		return h.invalid("on", `on is missing, or not true or false; send {"on": true} or {"on": false}`, err)
 	}
-	h.operate(w, r, func(ctx context.Context, event string) (queue.State, error) {
+	return h.operate(w, r, func(ctx context.Context, event string) (queue.State, error) {
 		return h.room.SetChallenge(ctx, event, *on)
 	})
 }
 
 // fields reads a body that is a JSON object with no other fields than those known.
-func (h *Handlers) fields(w http.ResponseWriter, r *http.Request, example string, known ...string) (map[string]json.RawMessage, *Problem) {
+func (h *Handlers) fields(w http.ResponseWriter, r *http.Request, example string, known ...string) (map[string]json.RawMessage, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return nil, h.problem(http.StatusRequestEntityTooLarge, "too-large", "The body is too large", fmt.Sprintf("a body may have %d bytes at most", maxBody), err)
+		return nil, &refusal{h.problem(http.StatusRequestEntityTooLarge, "too-large", "The body is too large", fmt.Sprintf("a body may have %d bytes at most", maxBody), err)}
 	case err != nil:
 		return nil, h.invalid("", "the body ended early", err)
 	}

@@ -32,12 +32,11 @@ func newFinder(of ...func(*http.Request) string) *finder {
 	return &finder{find: pathEvent, own: true}
 }
 
-// event returns the event's id, or answers the request when there is none. No
-// request may pass then: a token cannot be for an empty id.
-func (h *Handlers) event(w http.ResponseWriter, r *http.Request, f *finder) (string, bool) {
-	event := f.find(r)
-	if event != "" {
-		return event, true
+// event returns the event's id. No request may pass without one: a token cannot be for
+// an empty id.
+func (h *Handlers) event(r *http.Request, f *finder) (string, error) {
+	if event := f.find(r); event != "" {
+		return event, nil
 	}
 	f.once.Do(func() {
 		route := r.Pattern
@@ -49,17 +48,16 @@ func (h *Handlers) event(w http.ResponseWriter, r *http.Request, f *finder) (str
 				"or give Config.Event or GuardConfig.Event a function that finds the id, or call SetPathValue(\"eventId\", …) before; logged once",
 			slog.String("route", route), slog.Bool("default_event", f.own))
 	})
-	h.cfg.Fail(w, r, h.noEvent(f.own))
-	return "", false
+	return "", h.noEvent(f.own)
 }
 
 // noEvent is the answer to a request without an event: the server's fault when the
 // route should have had its id, the client's when a function of the program's looked
 // for it in the request.
-func (h *Handlers) noEvent(ours bool) *Problem {
+func (h *Handlers) noEvent(ours bool) error {
 	if ours {
-		return h.problem(http.StatusInternalServerError, "event-id-missing", "This route names no event",
-			"the server's route does not say which event it is about; it was written to the log", errNoEvent)
+		return &refusal{h.problem(http.StatusInternalServerError, "event-id-missing", "This route names no event",
+			"the server's route does not say which event it is about; it was written to the log", errNoEvent)}
 	}
-	return h.problem(http.StatusBadRequest, "event-id-missing", "Which event?", "the request does not say which event it is about", errNoEvent)
+	return &refusal{h.problem(http.StatusBadRequest, "event-id-missing", "Which event?", "the request does not say which event it is about", errNoEvent)}
 }

@@ -11,6 +11,10 @@ var (
 
 // The handlers by themselves, for routers of tests.
 
-func (h *Handlers) ServeCheck(w http.ResponseWriter, r *http.Request) { h.serveCheck(w, r) }
+func (h *Handlers) ServeCheck(w http.ResponseWriter, r *http.Request) {
+	h.serve(h.serveCheck).ServeHTTP(w, r)
+}
 
-func (h *Handlers) ServeLeave(w http.ResponseWriter, r *http.Request) { h.serveLeave(w, r) }
+func (h *Handlers) ServeLeave(w http.ResponseWriter, r *http.Request) {
+	h.serve(h.serveLeave).ServeHTTP(w, r)
+}

@@ -1,7 +1,6 @@
 package queuehttp
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -11,10 +10,10 @@ import (
 
 // csv answers an operator with the event's figures by minute, as CSV: those of
 // [queue.Minute], times in seconds. A stock that is not known is empty.
-func (h *Handlers) csv(w http.ResponseWriter, r *http.Request) {
-	minutes, _, ok := h.figures(w, r)
-	if !ok {
-		return
+func (h *Handlers) csv(w http.ResponseWriter, r *http.Request) error {
+	minutes, _, err := h.figures(r)
+	if err != nil {
+		return err
 	}
 	b := []byte("minute,joined,admitted,turned_up,finished,gone,waiting,active,timed,median_s,p95_s,laned,returned,returning,stock\n")
 	for _, m := range minutes {
@@ -30,34 +29,24 @@ func (h *Handlers) csv(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Disposition", `attachment; filename="figures.csv"`)
 	write(w, http.StatusOK, "text/csv; charset=utf-8", b)
+	return nil
 }
 
 // plot answers an operator with a page that plots the figures. It has no script: load it
 // again for newer ones.
-func (h *Handlers) plot(w http.ResponseWriter, r *http.Request) {
-	minutes, event, ok := h.figures(w, r)
-	if !ok {
-		return
+func (h *Handlers) plot(w http.ResponseWriter, r *http.Request) error {
+	minutes, event, err := h.figures(r)
+	if err != nil {
+		return err
 	}
 	w.Header().Set("Content-Security-Policy", plotPolicy)
 	write(w, http.StatusOK, "text/html; charset=utf-8", plotPage(event, minutes))
+	return nil
 }
 
-func (h *Handlers) figures(w http.ResponseWriter, r *http.Request) (minutes []queue.Minute, event string, ok bool) {
-	if event, ok = h.event(w, r, h.events); !ok {
-		return nil, "", false
-	}
-	err := h.known(r, event, false)
-	if err == nil {
+func (h *Handlers) figures(r *http.Request) (minutes []queue.Minute, event string, err error) {
+	if event, err = h.knownEvent(r); err == nil {
 		minutes, err = h.room.Figures(r.Context(), event)
 	}
-	switch {
-	case errors.Is(err, queue.ErrNoFigures):
-		h.refuse(w, r, h.problem(http.StatusNotFound, "no-figures", "There are no figures", "the store of this room keeps none", err))
-		return nil, "", false
-	case err != nil:
-		h.fail(w, r, err)
-		return nil, "", false
-	}
-	return minutes, event, true
+	return minutes, event, err
 }

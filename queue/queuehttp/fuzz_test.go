@@ -15,9 +15,9 @@ func FuzzThreshold(f *testing.F) {
 	}
 	h := &Handlers{cfg: Config{}.withDefaults()}
 	f.Fuzz(func(t *testing.T, body string) {
-		n, p := h.threshold(httptest.NewRecorder(), httptest.NewRequest("PUT", "/", strings.NewReader(body)))
-		if p != nil {
-			if n != 0 || p.Status < 400 || p.Status > 499 || len(p.Detail) > 400 {
+		n, err := h.threshold(httptest.NewRecorder(), httptest.NewRequest("PUT", "/", strings.NewReader(body)))
+		if err != nil {
+			if p := h.problemOf(err); n != 0 || p.Status < 400 || p.Status > 499 || len(p.Detail) > 400 {
 				t.Fatalf("%q: %d, %+v", body, n, p)
 			}
 			return

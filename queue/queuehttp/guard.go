@@ -49,13 +49,13 @@ func (h *Handlers) Guard(cfg GuardConfig) func(http.Handler) http.Handler {
 	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			event, ok := h.event(w, r, events)
-			if !ok {
-				return
+			event, err := h.event(r, events)
+			user := ""
+			if err == nil {
+				user, err = h.user(r)
 			}
-			user, p := h.user(r)
-			if p != nil {
-				h.refuse(w, r, p)
+			if err != nil {
+				h.fail(w, r, err)
 				return
 			}
 			if err := admit(r, user, event); err != nil {

@@ -81,14 +81,14 @@ func New(room *queue.Room, entries *token.Entries, cfg Config) (*Handlers, error
 //	                                   PUT  /admin/challenge/{eventId}
 func (h *Handlers) Mount(handle func(pattern string, handler http.Handler), below string, admin func(http.Handler) http.Handler) {
 	below = strings.TrimSuffix(below, "/")
-	handle("POST "+below+"/check/{eventId}", http.HandlerFunc(h.serveCheck))
-	handle("POST "+below+"/heartbeat/{eventId}", http.HandlerFunc(h.serveHeartbeat))
-	handle("GET "+below+"/status/{eventId}", http.HandlerFunc(h.serveStatus))
-	handle("POST "+below+"/leave/{eventId}", http.HandlerFunc(h.serveLeave))
-	handle("POST "+below+"/done/{eventId}", http.HandlerFunc(h.serveDone))
-	handle("GET "+below+"/draw/{eventId}", http.HandlerFunc(h.serveDraw))
-	handle("GET "+below+"/draw/{eventId}/leaves", http.HandlerFunc(h.serveLeaves))
-	handle("GET "+below+"/receipt/{eventId}", http.HandlerFunc(h.serveReceipt))
+	handle("POST "+below+"/check/{eventId}", h.serve(h.serveCheck))
+	handle("POST "+below+"/heartbeat/{eventId}", h.serve(h.serveHeartbeat))
+	handle("GET "+below+"/status/{eventId}", h.serve(h.serveStatus))
+	handle("POST "+below+"/leave/{eventId}", h.serve(h.serveLeave))
+	handle("POST "+below+"/done/{eventId}", h.serve(h.serveDone))
+	handle("GET "+below+"/draw/{eventId}", h.serve(h.serveDraw))
+	handle("GET "+below+"/draw/{eventId}/leaves", h.serve(h.serveLeaves))
+	handle("GET "+below+"/receipt/{eventId}", h.serve(h.serveReceipt))
 	if admin == nil {
 		return
 	}
@@ -98,41 +98,36 @@ func (h *Handlers) Mount(handle func(pattern string, handler http.Handler), belo
 
 // serveCheck admits the user if there is a place, else lines the user up, and answers
 // with the place.
-func (h *Handlers) serveCheck(w http.ResponseWriter, r *http.Request) {
-	h.poll(w, r, h.room.Check, true)
+func (h *Handlers) serveCheck(w http.ResponseWriter, r *http.Request) error {
+	return h.poll(w, r, h.room.Check, true)
 }
 
 // serveHeartbeat answers with the user's place, and lines no user up.
-func (h *Handlers) serveHeartbeat(w http.ResponseWriter, r *http.Request) {
-	h.poll(w, r, h.room.Heartbeat, false)
+func (h *Handlers) serveHeartbeat(w http.ResponseWriter, r *http.Request) error {
+	return h.poll(w, r, h.room.Heartbeat, false)
 }
 
 // serveStatus answers with the user's place. It is a sign of life as well.
-func (h *Handlers) serveStatus(w http.ResponseWriter, r *http.Request) {
-	h.poll(w, r, h.room.Status, false)
+func (h *Handlers) serveStatus(w http.ResponseWriter, r *http.Request) error {
+	return h.poll(w, r, h.room.Status, false)
 }
 
 // serveLeave takes the user out, from the line or from inside: 204, also for a user in
 // neither.
-func (h *Handlers) serveLeave(w http.ResponseWriter, r *http.Request) { h.depart(w, r, h.room.Leave) }
+func (h *Handlers) serveLeave(w http.ResponseWriter, r *http.Request) error {
+	return h.depart(w, r, h.room.Leave)
+}
 
 // serveDone gives the place of a user inside back: 204. It does not change waiting
 // users.
-func (h *Handlers) serveDone(w http.ResponseWriter, r *http.Request) { h.depart(w, r, h.room.Done) }
+func (h *Handlers) serveDone(w http.ResponseWriter, r *http.Request) error {
+	return h.depart(w, r, h.room.Done)
+}
 
-func (h *Handlers) poll(w http.ResponseWriter, r *http.Request, ask func(context.Context, string, queue.Visitor) (queue.Place, error), joins bool) {
-	event, ok := h.event(w, r, h.events)
-	if !ok {
-		return
-	}
-	user, p := h.user(r)
-	if p != nil {
-		h.refuse(w, r, p)
-		return
-	}
-	if err := h.known(r, event, joins); err != nil {
-		h.fail(w, r, err)
-		return
+func (h *Handlers) poll(w http.ResponseWriter, r *http.Request, ask func(context.Context, string, queue.Visitor) (queue.Place, error), joins bool) error {
+	event, user, err := h.visitor(r, joins)
+	if err != nil {
+		return err
 	}
 	v := queue.Visitor{User: user, Ticket: h.carried(r, TicketHeader, h.cfg.TicketCookie, event)}
 	if joins {
@@ -142,10 +137,8 @@ func (h *Handlers) poll(w http.ResponseWriter, r *http.Request, ask func(context
 		v.Lane = h.cfg.Lane(r, event)
 	}
 	if joins && h.cfg.Gate != nil {
-		var err error
 		if v.Position, err = h.position(r, event, h.cfg.Gate); err != nil {
-			h.fail(w, r, err)
-			return
+			return err
 		}
 	}
 	place, err := ask(r.Context(), event, v)
@@ -155,10 +148,9 @@ func (h *Handlers) poll(w http.ResponseWriter, r *http.Request, ask func(context
 		}
 	}
 	if err != nil {
-		h.fail(w, r, err)
-		return
+		return err
 	}
-	h.tell(w, r, event, v, place)
+	return h.tell(w, r, event, v, place)
 }
 
 // position is that of the front gate; zero for a visitor who did not pass it.
@@ -176,7 +168,7 @@ func (h *Handlers) position(r *http.Request, event string, from func(*http.Reque
 }
 
 // tell answers with a visitor's place, and sets the cookies that go with it.
-func (h *Handlers) tell(w http.ResponseWriter, r *http.Request, event string, v queue.Visitor, place queue.Place) {
+func (h *Handlers) tell(w http.ResponseWriter, r *http.Request, event string, v queue.Visitor, place queue.Place) error {
 	var ticket, entry, gate string
 	switch place.Status {
 	case queue.Active:
@@ -184,8 +176,7 @@ func (h *Handlers) tell(w http.ResponseWriter, r *http.Request, event string, v 
 		var err error
 		entry, err = h.entries.Issue(token.EntryClaims{Event: event, User: v.User, ID: place.Entry.ID, ExpiresAt: time.Now().Add(left)})
 		if err != nil {
-			h.fail(w, r, fmt.Errorf("queuehttp: %w", err))
-			return
+			return fmt.Errorf("queuehttp: %w", err)
 		}
 		h.setCookie(w, r, h.cfg.EntryCookie, event, entry, left)
 	case queue.Gated:
@@ -201,38 +192,50 @@ func (h *Handlers) tell(w http.ResponseWriter, r *http.Request, event string, v 
 		h.setCookie(w, r, h.cfg.TicketCookie, event, ticket, h.cfg.TicketLasts)
 	}
 	h.answer(w, func(b []byte) []byte { return appendPlace(b, place, ticket, entry, gate) })
+	return nil
 }
 
-func (h *Handlers) depart(w http.ResponseWriter, r *http.Request, take func(context.Context, string, string) error) {
-	event, ok := h.event(w, r, h.events)
-	if !ok {
-		return
+func (h *Handlers) depart(w http.ResponseWriter, r *http.Request, take func(context.Context, string, string) error) error {
+	event, user, err := h.visitor(r, false)
+	if err == nil {
+		err = take(r.Context(), event, user)
 	}
-	user, p := h.user(r)
-	if p != nil {
-		h.refuse(w, r, p)
-		return
-	}
-	if err := h.known(r, event, false); err != nil {
-		h.fail(w, r, err)
-		return
-	}
-	if err := take(r.Context(), event, user); err != nil {
-		h.fail(w, r, err)
-		return
+	if err != nil {
+		return err
 	}
 	h.setCookie(w, r, h.cfg.EntryCookie, event, "", 0)
 	h.setCookie(w, r, h.cfg.TicketCookie, event, "", 0)
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusNoContent)
+	return nil
 }
 
-// user returns the signed-in user, or the problem to answer with.
-func (h *Handlers) user(r *http.Request) (string, *Problem) {
+// visitor returns the known event of a request and its signed-in user.
+func (h *Handlers) visitor(r *http.Request, joins bool) (event, user string, err error) {
+	if event, err = h.event(r, h.events); err == nil {
+		user, err = h.user(r)
+	}
+	if err == nil {
+		err = h.known(r, event, joins)
+	}
+	return event, user, err
+}
+
+// knownEvent returns the event of a request of no visitor's.
+func (h *Handlers) knownEvent(r *http.Request) (string, error) {
+	event, err := h.event(r, h.events)
+	if err == nil {
+		err = h.known(r, event, false)
+	}
+	return event, err
+}
+
+// user returns the signed-in user.
+func (h *Handlers) user(r *http.Request) (string, error) {
 	user, err := h.cfg.User(r)
 	switch {
 	case err != nil && h.ours(err):
-		return "", h.problemOf(err)
+		return "", err
 	case err != nil:
 		return "", h.signIn(err)
 	case user == "":

@@ -3,6 +3,7 @@ package queuehttp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -14,13 +15,6 @@ import (
 
 // ErrRefused is wrapped by the errors of [Handlers.Join].
 var ErrRefused = errors.New("queuehttp: the visitor may not join now")
-
-// refusal is a problem on the way through the room.
-type refusal struct{ problem *Problem }
-
-func (r *refusal) Error() string { return ErrRefused.Error() + ": " + r.problem.Title }
-
-func (r *refusal) Unwrap() error { return ErrRefused }
 
 // Join is for programs that call the Check of the room themselves: the Join of a
 // [queue.Visitor], by which a request is counted and challenged before its user joins.
@@ -34,7 +28,7 @@ func (h *Handlers) Join(r *http.Request, event, user string) func(context.Contex
 	return func(_ context.Context, s queue.State) error {
 		once.Do(func() {
 			if p := h.mayJoin(r, event, user, s); p != nil {
-				err = &refusal{p}
+				err = fmt.Errorf("%w: %w", ErrRefused, &refusal{p})
 			}
 		})
 		return err

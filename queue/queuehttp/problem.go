@@ -81,14 +81,19 @@ func (h *Handlers) problem(status int, name, title, detail string, err error) *P
 	return &Problem{Status: status, Type: h.cfg.Problems + name, Title: title, Detail: detail, Err: err}
 }
 
-func (h *Handlers) invalid(field, detail string, err error) *Problem {
+// refusal is an error that is answered with a problem of its own.
+type refusal struct{ problem *Problem }
+
+func (r *refusal) Error() string { return r.problem.Title }
+
+func (h *Handlers) invalid(field, detail string, err error) error {
 	p := h.problem(http.StatusBadRequest, "invalid-request", "The request is not what this route takes", detail, err)
 	p.Field = field
-	return p
+	return &refusal{p}
 }
 
-func (h *Handlers) signIn(err error) *Problem {
-	return h.problem(http.StatusUnauthorized, "sign-in-required", "Sign in first", "the waiting room keeps places for those who are signed in", err)
+func (h *Handlers) signIn(err error) error {
+	return &refusal{h.problem(http.StatusUnauthorized, "sign-in-required", "Sign in first", "the waiting room keeps places for those who are signed in", err)}
 }
 
 // problemOf finds the answer to an error.
@@ -105,11 +110,13 @@ func (h *Handlers) problemOf(err error) *Problem {
 		return h.problem(http.StatusGone, "event-ended", "The event has ended", "nobody can line up for this event any more", err)
 	case errors.Is(err, ErrSoldOut):
 		return h.problem(http.StatusGone, "sold-out", "Sold out", "there is nothing left to line up for", err)
+	case errors.Is(err, queue.ErrNoFigures):
+		return h.problem(http.StatusNotFound, "no-figures", "There are no figures", "the store of this room keeps none", err)
 	case errors.Is(err, errNoEvent):
-		return h.noEvent(false)
+		return h.problemOf(h.noEvent(false))
 	case errors.Is(err, queue.ErrInvalid):
 		_, why, _ := strings.Cut(err.Error(), queue.ErrInvalid.Error()+": ")
-		return h.invalid("", why, err)
+		return h.problemOf(h.invalid("", why, err))
 	case errors.Is(err, queue.ErrUnavailable), h.ours(err),
 		errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		p := h.problem(http.StatusServiceUnavailable, "unavailable", "Not available at the moment",
@@ -125,13 +132,20 @@ func (h *Handlers) ours(err error) bool {
 	return fault.Of(err, h.cfg.Classify) == fault.Infrastructure
 }
 
-// fail answers with an error.
-func (h *Handlers) fail(w http.ResponseWriter, r *http.Request, err error) {
-	h.refuse(w, r, h.problemOf(err))
+// serve answers with the errors of a handler.
+func (h *Handlers) serve(answer func(http.ResponseWriter, *http.Request) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := answer(w, r); err != nil {
+			h.fail(w, r, err)
+		}
+	})
 }
 
-func (h *Handlers) refuse(w http.ResponseWriter, r *http.Request, p *Problem) {
-	if p.Status >= http.StatusInternalServerError && r.Context().Err() == nil {
+// fail answers with an error.
+func (h *Handlers) fail(w http.ResponseWriter, r *http.Request, err error) {
+	p := h.problemOf(err)
+	// A request without an event was logged when its event was looked for.
+	if p.Status >= http.StatusInternalServerError && r.Context().Err() == nil && !errors.Is(p.Err, errNoEvent) {
 		h.complain(r, "queuehttp: a request could not be served", p.Err)
 	}
 	h.cfg.Fail(w, r, p)

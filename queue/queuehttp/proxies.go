@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -75,12 +76,7 @@ func (p Proxies) Client(r *http.Request) netip.Addr {
 func (p Proxies) Trusts(r *http.Request) bool { return p.Peer || p.trusts(parseAddr(r.RemoteAddr)) }
 
 func (p Proxies) trusts(a netip.Addr) bool {
-	for _, n := range p.Networks {
-		if n.Contains(a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Networks, func(n netip.Prefix) bool { return n.Contains(a) })
 }
 
 // parseHop reads an address of the header.

@@ -8,8 +8,8 @@ import (
 )
 
 // admitting is a defect of admission.
-func admitting(admit func(b *backend, c call) (driver.Admission, error)) func() *backend {
-	return func() *backend { return &backend{admit: admit} }
+func admitting(admit func(b *backend, c call) (driver.Admission, error)) hooks {
+	return hooks{admit: admit}
 }
 
 // with carries out one change, admits, and takes the change back.
@@ -82,23 +82,19 @@ func admitDefects() []defect {
 			a.More = false
 			return a, err
 		})},
-		{"counts all admissions for the rate", []string{"rate-of-admissions"}, func() *backend {
-			return &backend{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
-				got, err := c.visit(beats, visits...)
-				got.Rate.Admitted = int(got.Entered)
-				return got, err
-			}}
-		}},
-		{"does not heed a threshold", []string{"threshold-changes", "nobody-passes-the-line", "random-walks"}, func() *backend {
-			return &backend{change: func(_ *backend, c call, change driver.Change) (driver.State, error) {
-				n := change.Threshold
-				change.Threshold = nil
-				s, err := c.change(change)
-				if n != nil && err == nil {
-					s.Threshold = *n
-				}
-				return s, err
-			}}
-		}},
+		{"counts all admissions for the rate", []string{"rate-of-admissions"}, hooks{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
+			got, err := c.visit(beats, visits...)
+			got.Rate.Admitted = int(got.Entered)
+			return got, err
+		}}},
+		{"does not heed a threshold", []string{"threshold-changes", "nobody-passes-the-line", "random-walks"}, hooks{change: func(_ *backend, c call, change driver.Change) (driver.State, error) {
+			n := change.Threshold
+			change.Threshold = nil
+			s, err := c.change(change)
+			if n != nil && err == nil {
+				s.Threshold = *n
+			}
+			return s, err
+		}}},
 	}
 }

@@ -16,9 +16,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// backend is a correct store with at most one defect, which replaces one of its
-// calls. Each is given the correct store.
-type backend struct {
+// hooks are a defect of a store: each replaces one of its calls, and is given the correct store.
+type hooks struct {
 	visit  func(b *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error)
 	look   func(b *backend, c call, epoch, version uint64) (driver.View, error)
 	admit  func(b *backend, c call) (driver.Admission, error)
@@ -27,6 +26,11 @@ type backend struct {
 	events func(b *backend, c call) ([]string, error)
 	lose   func(b *backend) error
 	draw   func(step *driver.DrawStep)
+}
+
+// backend is a correct store with at most one defect.
+type backend struct {
+	hooks
 
 	mu      sync.Mutex
 	correct driver.MemoryStore
@@ -187,7 +191,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 		mutants = append(mutants, conformance.Mutant[queuetest.Harness]{
 			Name: d.name, Cases: d.caught, Open: func(t *testing.T) queuetest.Harness {
 				t.Helper()
-				return d.with().harness(t)
+				return (&backend{hooks: d.with}).harness(t)
 			},
 		})
 	}

@@ -3,18 +3,18 @@ package queuetest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/script"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func callCases() []testCase {
 	return []testCase{
-		{Name: "bad-calls", Run: badCalls},
-		{Name: "odd-users", Run: oddUsers},
-		{Name: "cancelled-context", Run: cancelledContext},
+		{Name: "bad-calls", Run: play(badCalls)},
+		{Name: "odd-users", Run: play(oddUsers)},
+		{Name: "cancelled-context", Run: play(cancelledContext)},
 	}
 }
 
@@ -26,19 +26,19 @@ func orNil(err error) error {
 	return err
 }
 
+// refused expects a permanent error.
+func refused(what string, err error) {
+	if err == nil || fault.Of(err) != fault.Permanent {
+		script.Fail("%s: %w; want a permanent error", what, orNil(err))
+	}
+}
+
 // badCalls are refused as permanent errors, and change nothing.
-func badCalls(ctx context.Context, h Harness) error {
-	p := newPlayer(ctx, h, rules)
-	orders, err := p.join("a")
-	if err != nil {
-		return err
-	}
-	s, err := p.state()
-	if err != nil {
-		return err
-	}
+func badCalls(p *player) {
+	orders := p.join("a")
+	s := p.state()
 	call := func(b driver.Beats, all ...driver.Visit) func() error {
-		return func() error { _, err := h.Store.Visit(ctx, p.event, p.r, b, all); return err }
+		return func() error { _, err := p.h.Store.Visit(p.ctx, p.event, p.r, b, all); return err }
 	}
 	negative := -1
 	for what, try := range map[string]func() error{
@@ -48,59 +48,44 @@ func badCalls(ctx context.Context, h Harness) error {
 		"a user of 257 bytes":        call(driver.Beats{}, checks("b", strings.Repeat("x", 257))...),
 		"a kind that is none":        call(driver.Beats{}, driver.Visit{Kind: driver.Check, User: "b"}, driver.Visit{Kind: 200, User: "b"}),
 		"a negative threshold": func() error {
-			_, err := h.Store.Change(ctx, p.event, p.r, driver.Change{Threshold: &negative})
+			_, err := p.h.Store.Change(p.ctx, p.event, p.r, driver.Change{Threshold: &negative})
 			return err
 		},
 	} {
-		if err := try(); err == nil || fault.Of(err) != fault.Permanent {
-			return fmt.Errorf("%s: %w; want a permanent error", what, orNil(err))
-		}
-		if err := new(snapshot).shows(p, orders); err != nil {
-			return fmt.Errorf("after %s: %w", what, err)
-		}
+		refused(what, try())
+		script.Within("after "+what, func() { new(snapshot).shows(p, orders) })
 	}
-	return nil
 }
 
 // oddUsers are told apart byte by byte.
-func oddUsers(ctx context.Context, h Harness) error {
-	p := newPlayer(ctx, h, rules)
+func oddUsers(p *player) {
 	long := strings.Repeat("x", 255)
 	users := []string{"a", "A", " a", "a ", "0", "00", "-1", "1e3", "nil", "{a}", "a:b", "a\x00", "a\x00b", "\xff\xfe", "한국어", long + "1", long + "2", "\n", "*", "%s"}
-	orders, err := p.join(users...)
-	if err != nil {
-		return err
-	}
+	orders := p.join(users...)
 	for i, user := range users {
-		o, err := p.stands("in line", user, driver.Waiting)
-		if err != nil {
-			return err
-		}
+		o := p.stands("in line", user, driver.Waiting)
 		if o.Order != orders[i] || o.Ahead != i {
-			return fmt.Errorf("%q joined by order %d, and stands as %+v", user, orders[i], o)
+			script.Fail("%q joined by order %d, and stands as %+v", user, orders[i], o)
 		}
 	}
-	if err := p.threshold(len(users)); err != nil {
-		return err
-	}
-	return p.admits("a place for each", users...)
+	p.threshold(len(users))
+	p.admits("a place for each", users...)
 }
 
-func cancelledContext(ctx context.Context, h Harness) error {
-	p := newPlayer(ctx, h, rules)
-	ended, cancel := context.WithCancel(ctx)
+func cancelledContext(p *player) {
+	ended, cancel := context.WithCancel(p.ctx)
 	cancel()
 	for what, try := range map[string]func() error{
-		"Visit":  func() error { _, err := h.Store.Visit(ended, p.event, p.r, driver.Beats{}, checks("a")); return err },
-		"Look":   func() error { _, err := h.Store.Look(ended, p.event, p.r, 0, 0); return err },
-		"Admit":  func() error { _, err := h.Store.Admit(ended, p.event, p.r); return err },
-		"Sweep":  func() error { _, err := h.Store.Sweep(ended, p.event, p.r, 0); return err },
-		"Change": func() error { _, err := h.Store.Change(ended, p.event, p.r, driver.Change{Clear: true}); return err },
-		"Events": func() error { _, err := h.Store.Events(ended); return err },
+		"Visit":  func() error { _, err := p.h.Store.Visit(ended, p.event, p.r, driver.Beats{}, checks("a")); return err },
+		"Look":   func() error { _, err := p.h.Store.Look(ended, p.event, p.r, 0, 0); return err },
+		"Admit":  func() error { _, err := p.h.Store.Admit(ended, p.event, p.r); return err },
+		"Sweep":  func() error { _, err := p.h.Store.Sweep(ended, p.event, p.r, 0); return err },
+		"Change": func() error { _, err := p.h.Store.Change(ended, p.event, p.r, driver.Change{Clear: true}); return err },
+		"Events": func() error { _, err := p.h.Store.Events(ended); return err },
 	} {
 		if err := try(); !errors.Is(err, context.Canceled) {
-			return fmt.Errorf("%s under an ended context: %w", what, orNil(err))
+			script.Fail("%s under an ended context: %w", what, orNil(err))
 		}
 	}
-	return p.counts("after calls under an ended context", 0, 0, 0)
+	p.counts("after calls under an ended context", 0, 0, 0)
 }

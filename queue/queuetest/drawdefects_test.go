@@ -15,8 +15,8 @@ func (b *backend) Draw(ctx context.Context, event string, r driver.Rules, step d
 	return c.store.Draw(c.ctx, c.event, c.r, step)
 }
 
-func drawing(alter func(*driver.DrawStep)) func() *backend {
-	return func() *backend { return &backend{draw: alter} }
+func drawing(alter func(*driver.DrawStep)) hooks {
+	return hooks{draw: alter}
 }
 
 func drawDefects() []defect {

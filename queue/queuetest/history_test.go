@@ -3,6 +3,7 @@ package queuetest
 import (
 	"testing"
 
+	"github.com/millrace-go/millrace/internal/script"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -28,7 +29,7 @@ func TestHistoryTells(t *testing.T) {
 		"before the orders of one call":   {past(in(1, 2, 10, "a"), in(1, 2, 12, "b"), in(3, 4, 9, "c")), false},
 		"ended as the other one was made": {past(in(1, 3, 10, "a"), in(2, 4, 9, "b")), true},
 	} {
-		if err := c.past.arrivals(); (err == nil) != c.ok {
+		if err := script.Try(c.past.arrivals); (err == nil) != c.ok {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -50,15 +51,12 @@ func TestHistoryTellsWhoIsInTwiceOrLost(t *testing.T) {
 		"one for another":     {[]driver.Admission{admission(a, driver.Admitted{User: "b", Order: 1})}, false},
 	} {
 		past := &history{entered: map[string]int64{}, left: map[string]bool{}}
-		var err error
-		for i, one := range c.all {
-			if err == nil {
-				err = past.admission(one, int64(2*i), int64(2*i+1))
+		err := script.Try(func() {
+			for i, one := range c.all {
+				past.admission(one, int64(2*i), int64(2*i+1))
 			}
-		}
-		if err == nil {
-			err = past.everybody([]string{"a", "b"})
-		}
+			past.everybody([]string{"a", "b"})
+		})
 		if (err == nil) != c.ok {
 			t.Errorf("%s: %v", what, err)
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // shared is a defect of the shares by which turns come.
-func shared(share float64) func() *backend {
+func shared(share float64) hooks {
 	return admitting(func(_ *backend, c call) (driver.Admission, error) {
 		c.r.Lanes = slices.Clone(c.r.Lanes)
 		for i := range c.r.Lanes {

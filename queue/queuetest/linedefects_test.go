@@ -13,7 +13,7 @@ import (
 type defect struct {
 	name   string
 	caught []string
-	with   func() *backend
+	with   hooks
 }
 
 // defects lists all defects that the suite must find.
@@ -22,63 +22,55 @@ func defects() []defect {
 }
 
 // asked is a defect that alters the visits.
-func asked(alter func(b *backend, c call, v driver.Visit) driver.Visit) func() *backend {
-	return func() *backend {
-		return &backend{visit: func(b *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
-			visits = slices.Clone(visits)
-			for i := range visits {
-				visits[i] = alter(b, c, visits[i])
-			}
-			return c.visit(beats, visits...)
-		}}
-	}
+func asked(alter func(b *backend, c call, v driver.Visit) driver.Visit) hooks {
+	return hooks{visit: func(b *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
+		visits = slices.Clone(visits)
+		for i := range visits {
+			visits[i] = alter(b, c, visits[i])
+		}
+		return c.visit(beats, visits...)
+	}}
 }
 
 // answered is a defect that alters the answers to visits.
-func answered(alter func(b *backend, c call, v driver.Visit, s driver.State, o *driver.Outcome)) func() *backend {
-	return func() *backend {
-		return &backend{visit: func(b *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
-			before := c.state()
-			got, err := c.visit(beats, visits...)
-			for i := range got.Outcomes {
-				alter(b, c, visits[i], before, &got.Outcomes[i])
-			}
-			return got, err
-		}}
-	}
+func answered(alter func(b *backend, c call, v driver.Visit, s driver.State, o *driver.Outcome)) hooks {
+	return hooks{visit: func(b *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
+		before := c.state()
+		got, err := c.visit(beats, visits...)
+		for i := range got.Outcomes {
+			alter(b, c, visits[i], before, &got.Outcomes[i])
+		}
+		return got, err
+	}}
 }
 
 // ruled is a defect that alters the rules of visits.
-func ruled(alter func(r *driver.Rules)) func() *backend {
-	return func() *backend {
-		return &backend{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
-			alter(&c.r)
-			return c.visit(beats, visits...)
-		}}
-	}
+func ruled(alter func(r *driver.Rules)) hooks {
+	return hooks{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
+		alter(&c.r)
+		return c.visit(beats, visits...)
+	}}
 }
 
 func lineDefects() []defect {
 	return []defect{
-		{"lines up by id within a call", []string{"order-within-a-call", "ahead-is-exact"}, func() *backend {
-			return &backend{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
-				at := make([]int, len(visits))
-				for i := range at {
-					at[i] = i
-				}
-				slices.SortStableFunc(at, func(i, j int) int { return cmp.Compare(visits[i].User, visits[j].User) })
-				sorted := make([]driver.Visit, len(visits))
-				for i, from := range at {
-					sorted[i] = visits[from]
-				}
-				got, err := c.visit(beats, sorted...)
-				outcomes := slices.Clone(got.Outcomes)
-				for i, o := range outcomes {
-					got.Outcomes[at[i]] = o
-				}
-				return got, err
-			}}
-		}},
+		{"lines up by id within a call", []string{"order-within-a-call", "ahead-is-exact"}, hooks{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
+			at := make([]int, len(visits))
+			for i := range at {
+				at[i] = i
+			}
+			slices.SortStableFunc(at, func(i, j int) int { return cmp.Compare(visits[i].User, visits[j].User) })
+			sorted := make([]driver.Visit, len(visits))
+			for i, from := range at {
+				sorted[i] = visits[from]
+			}
+			got, err := c.visit(beats, sorted...)
+			outcomes := slices.Clone(got.Outcomes)
+			for i, o := range outcomes {
+				got.Outcomes[at[i]] = o
+			}
+			return got, err
+		}}},
 		{"takes the time in ms for the order", []string{"order-of-arrival", "order-within-a-call", "random-walks"},
 			answered(func(_ *backend, _ call, _ driver.Visit, s driver.State, o *driver.Outcome) {
 				if o.Order > 0 {
@@ -93,20 +85,18 @@ func lineDefects() []defect {
 		{"counts those ahead from the ends alone", []string{"ahead-is-exact", "lost-line-forms-again"}, answered(func(_ *backend, _ call, _ driver.Visit, _ driver.State, o *driver.Outcome) {
 			o.Ahead -= o.Ahead % 100
 		})},
-		{"lines a user up again at each check", []string{"one-place-each"}, func() *backend {
-			return &backend{visit: func(b *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
-				visits = slices.Clone(visits)
-				for i, v := range visits {
-					if v.Kind == driver.Check {
-						b.mu.Lock()
-						b.notes[v.User]++
-						visits[i].User = fmt.Sprint(v.User, b.notes[v.User])
-						b.mu.Unlock()
-					}
+		{"lines a user up again at each check", []string{"one-place-each"}, hooks{visit: func(b *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
+			visits = slices.Clone(visits)
+			for i, v := range visits {
+				if v.Kind == driver.Check {
+					b.mu.Lock()
+					b.notes[v.User]++
+					visits[i].User = fmt.Sprint(v.User, b.notes[v.User])
+					b.mu.Unlock()
 				}
-				return c.visit(beats, visits...)
-			}}
-		}},
+			}
+			return c.visit(beats, visits...)
+		}}},
 		{"says new at each check", []string{"one-place-each", "active-time-is-fixed", "random-walks"},
 			answered(func(_ *backend, _ call, v driver.Visit, _ driver.State, o *driver.Outcome) {
 				o.New = o.New || v.Kind == driver.Check
@@ -148,20 +138,16 @@ func lineDefects() []defect {
 			}
 			return v
 		})},
-		{"serves any number of visits, and skips what it does not understand", []string{"bad-calls"}, func() *backend {
-			return &backend{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
-				beats.Orders = beats.Orders[:min(len(beats.Orders), driver.MaxBeats)]
-				visits = slices.DeleteFunc(slices.Clone(visits), func(v driver.Visit) bool {
-					return v.User == "" || len(v.User) > 256 || v.Kind > driver.Verify
-				})
-				return c.visit(beats, visits[:min(len(visits), driver.MaxVisits)]...)
-			}}
-		}},
-		{"goes on when the context has ended", []string{"cancelled-context"}, func() *backend {
-			return &backend{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
-				c.ctx = context.WithoutCancel(c.ctx)
-				return c.visit(beats, visits...)
-			}}
-		}},
+		{"serves any number of visits, and skips what it does not understand", []string{"bad-calls"}, hooks{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
+			beats.Orders = beats.Orders[:min(len(beats.Orders), driver.MaxBeats)]
+			visits = slices.DeleteFunc(slices.Clone(visits), func(v driver.Visit) bool {
+				return v.User == "" || len(v.User) > 256 || v.Kind > driver.Verify
+			})
+			return c.visit(beats, visits[:min(len(visits), driver.MaxVisits)]...)
+		}}},
+		{"goes on when the context has ended", []string{"cancelled-context"}, hooks{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
+			c.ctx = context.WithoutCancel(c.ctx)
+			return c.visit(beats, visits...)
+		}}},
 	}
 }

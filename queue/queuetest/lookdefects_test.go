@@ -7,14 +7,12 @@ import (
 )
 
 // looking is a defect of views.
-func looking(alter func(b *backend, c call, epoch, version uint64, v *driver.View)) func() *backend {
-	return func() *backend {
-		return &backend{look: func(b *backend, c call, epoch, version uint64) (driver.View, error) {
-			v, err := c.look(epoch, version)
-			alter(b, c, epoch, version, &v)
-			return v, err
-		}}
-	}
+func looking(alter func(b *backend, c call, epoch, version uint64, v *driver.View)) hooks {
+	return hooks{look: func(b *backend, c call, epoch, version uint64) (driver.View, error) {
+		v, err := c.look(epoch, version)
+		alter(b, c, epoch, version, &v)
+		return v, err
+	}}
 }
 
 func lookDefects() []defect {
@@ -27,54 +25,46 @@ func lookDefects() []defect {
 		{"forgets blocks that are empty", []string{"look-is-exact", "look-in-pages", "look-after-a-long-time"}, looking(func(_ *backend, _ call, _, _ uint64, v *driver.View) {
 			v.Blocks = slices.DeleteFunc(v.Blocks, func(b driver.Block) bool { return b.Bits == [driver.BlockSize / 64]uint64{} })
 		})},
-		{"tells a version that it has not told", []string{"look-is-exact", "random-walks"}, func() *backend {
-			return &backend{look: func(b *backend, c call, epoch, version uint64) (driver.View, error) {
-				if version > 0 {
-					version--
-				}
-				v, err := c.look(epoch, version+1)
-				v.Version++
-				return v, err
-			}}
-		}},
+		{"tells a version that it has not told", []string{"look-is-exact", "random-walks"}, hooks{look: func(b *backend, c call, epoch, version uint64) (driver.View, error) {
+			if version > 0 {
+				version--
+			}
+			v, err := c.look(epoch, version+1)
+			v.Version++
+			return v, err
+		}}},
 		{"never says that all has to be forgotten", []string{"look-from-elsewhere", "look-in-pages", "clear-takes-everybody-out"},
 			looking(func(_ *backend, _ call, _, _ uint64, v *driver.View) { v.Full = false })},
-		{"always tells everything", []string{"look-is-exact"}, func() *backend {
-			return &backend{look: func(_ *backend, c call, epoch, version uint64) (driver.View, error) {
-				v, err := c.look(0, 0)
-				if v.More {
-					v, err = c.look(epoch, version)
-				}
-				return v, err
-			}}
-		}},
+		{"always tells everything", []string{"look-is-exact"}, hooks{look: func(_ *backend, c call, epoch, version uint64) (driver.View, error) {
+			v, err := c.look(0, 0)
+			if v.More {
+				v, err = c.look(epoch, version)
+			}
+			return v, err
+		}}},
 		{"answers a version of the future with nothing", []string{"look-from-elsewhere"}, looking(func(_ *backend, _ call, epoch, version uint64, v *driver.View) {
 			if epoch == v.Epoch && version > v.Version {
 				v.Full, v.Blocks, v.Version = false, nil, version
 			}
 		})},
 		{"never says that there is more", []string{"look-in-pages"}, looking(func(_ *backend, _ call, _, _ uint64, v *driver.View) { v.More = false })},
-		{"tells of any number of blocks at once", []string{"look-in-pages"}, func() *backend {
-			return &backend{look: func(_ *backend, c call, epoch, version uint64) (driver.View, error) {
-				v, err := c.look(epoch, version)
-				for v.More && err == nil {
-					var next driver.View
-					next, err = c.look(v.Epoch, v.Version)
-					next.Full, next.Blocks = v.Full, append(v.Blocks, next.Blocks...)
-					v = next
-				}
-				return v, err
-			}}
-		}},
-		{"pages back to the beginning", []string{"look-in-pages", "look-after-a-long-time"}, func() *backend {
-			return &backend{look: func(_ *backend, c call, epoch, version uint64) (driver.View, error) {
-				v, err := c.look(epoch, version)
-				if v.More {
-					v, err = c.look(0, 0)
-				}
-				return v, err
-			}}
-		}},
+		{"tells of any number of blocks at once", []string{"look-in-pages"}, hooks{look: func(_ *backend, c call, epoch, version uint64) (driver.View, error) {
+			v, err := c.look(epoch, version)
+			for v.More && err == nil {
+				var next driver.View
+				next, err = c.look(v.Epoch, v.Version)
+				next.Full, next.Blocks = v.Full, append(v.Blocks, next.Blocks...)
+				v = next
+			}
+			return v, err
+		}}},
+		{"pages back to the beginning", []string{"look-in-pages", "look-after-a-long-time"}, hooks{look: func(_ *backend, c call, epoch, version uint64) (driver.View, error) {
+			v, err := c.look(epoch, version)
+			if v.More {
+				v, err = c.look(0, 0)
+			}
+			return v, err
+		}}},
 		{"tells blocks by their versions", []string{"look-is-exact"}, looking(func(_ *backend, _ call, _, _ uint64, v *driver.View) { slices.Reverse(v.Blocks) })},
 		{"has another epoch each time, until somebody comes", []string{"look-at-nothing"}, looking(func(b *backend, _ call, _, _ uint64, v *driver.View) {
 			if v.Joined == 0 {

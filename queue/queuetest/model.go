@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/script"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -100,18 +101,18 @@ func (m *model) heard(b driver.Beats, now time.Time) {
 }
 
 // counts says whether a ticket counts, which no walk makes too close to call.
-func (m *model) counts(v driver.Visit, now time.Time) (bool, error) {
+func (m *model) counts(v driver.Visit, now time.Time) bool {
 	if v.Epoch == 0 || v.Epoch == m.epoch || m.cleared || !now.Before(m.begun.Add(m.r.Settle)) {
-		return false, nil
+		return false
 	}
 	since := m.begun
 	if !m.lost.IsZero() {
 		since = m.lost
 	}
 	if v.Until.Sub(since).Abs() < near {
-		return false, errTooClose
+		script.Stop(errTooClose)
 	}
-	return v.Until.After(since), nil
+	return v.Until.After(since)
 }
 
 func (m *model) at(user string) int {
@@ -136,10 +137,10 @@ func (m *model) before(rank int64) (takers, silent int) {
 const all = 1 << 60
 
 // pass advances the time, which ends stays and turns.
-func (m *model) pass(now time.Time) error {
+func (m *model) pass(now time.Time) {
 	for user, g := range m.inside {
 		if g.ends.Sub(now).Abs() < near {
-			return errTooClose
+			script.Stop(errTooClose)
 		}
 		if g.ends.After(now) {
 			continue
@@ -150,7 +151,7 @@ func (m *model) pass(now time.Time) error {
 	for user, t := range m.turns {
 		silent, ends := t.last.Add(m.r.Turn), t.last.Add(m.r.NoShow)
 		if silent.Sub(now).Abs() < near || ends.Sub(now).Abs() < near {
-			return errTooClose
+			script.Stop(errTooClose)
 		}
 		t.silent = !t.heard && silent.Before(now)
 		if ends.Before(now) {
@@ -165,16 +166,15 @@ func (m *model) pass(now time.Time) error {
 	}
 	for user, t := range m.missed {
 		if t.until.Sub(now).Abs() < near {
-			return errTooClose
+			script.Stop(errTooClose)
 		}
 		if t.until.Before(now) {
 			delete(m.missed, user)
 		}
 	}
 	if m.settled.Sub(now).Abs() < near || m.begun.Add(m.r.Settle).Sub(now).Abs() < soon {
-		return errTooClose
+		script.Stop(errTooClose)
 	}
-	return nil
 }
 
 func (m *model) open(now time.Time) int {
@@ -185,50 +185,49 @@ func (m *model) open(now time.Time) int {
 }
 
 // visited follows the answer to one visit.
-func (m *model) visited(v driver.Visit, o driver.Outcome, s driver.State) error {
-	want, err := m.expect(v, o, s)
-	if err == nil && o.Status == want.Status && o.Status == driver.Active && (o.Left-want.Left).Abs() < near {
+func (m *model) visited(v driver.Visit, o driver.Outcome, s driver.State) {
+	want := m.expect(v, o, s)
+	if o.Status == want.Status && o.Status == driver.Active && (o.Left-want.Left).Abs() < near {
 		want.Left = o.Left
 	}
-	if err == nil && o != want {
-		err = fmt.Errorf("it is answered %+v, want %+v", o, want)
+	if o != want {
+		script.Fail("it is answered %+v, want %+v", o, want)
 	}
-	return err
 }
 
-func (m *model) expect(v driver.Visit, o driver.Outcome, s driver.State) (driver.Outcome, error) {
+func (m *model) expect(v driver.Visit, o driver.Outcome, s driver.State) driver.Outcome {
 	if g := m.inside[v.User]; g != nil {
 		switch {
 		case v.Kind == driver.Leave || v.Kind == driver.Done:
 			delete(m.inside, v.User)
 			m.departed++
-			return driver.Outcome{New: true}, nil
+			return driver.Outcome{New: true}
 		case v.Kind == driver.Verify && v.Entry != g.order:
-			return driver.Outcome{}, nil
+			return driver.Outcome{}
 		}
-		return driver.Outcome{Status: driver.Active, Order: g.order, Left: g.ends.Sub(s.Now)}, nil
+		return driver.Outcome{Status: driver.Active, Order: g.order, Left: g.ends.Sub(s.Now)}
 	}
 	if t := m.turns[v.User]; t != nil {
-		return m.turn(t, v, s), nil
+		return m.turn(t, v, s)
 	}
 	if i := m.at(v.User); i >= 0 {
 		if v.Kind == driver.Leave {
 			m.line = slices.Delete(m.line, i, i+1)
 			m.departed++
-			return driver.Outcome{New: true}, nil
+			return driver.Outcome{New: true}
 		}
 		m.line[i].heard = s.Now
-		return driver.Outcome{Status: driver.Waiting, Order: m.line[i].order, Ahead: m.called(lined) + i}, nil
+		return driver.Outcome{Status: driver.Waiting, Order: m.line[i].order, Ahead: m.called(lined) + i}
 	}
 	if i := m.among(v.User); i >= 0 {
-		return m.returner(i, v, s.Now), nil
+		return m.returner(i, v, s.Now)
 	}
 	if v.Kind != driver.Check {
 		if v.Kind == driver.Leave {
 			delete(m.kept, m.missed[v.User].order)
 			delete(m.missed, v.User)
 		}
-		return driver.Outcome{}, nil
+		return driver.Outcome{}
 	}
 	return m.arrive(v, o, s)
 }
@@ -258,18 +257,14 @@ func (m *model) enter(user string, order int64, now time.Time) driver.Outcome {
 }
 
 // arrive follows a Check of a user outside the room.
-func (m *model) arrive(v driver.Visit, o driver.Outcome, s driver.State) (driver.Outcome, error) {
+func (m *model) arrive(v driver.Visit, o driver.Outcome, s driver.State) driver.Outcome {
 	order := int64(0)
-	if kept, err := m.comesBack(v, s.Now); err != nil || kept > 0 {
-		return m.returns(v.User, kept, s.Now), err
+	if kept := m.comesBack(v, s.Now); kept > 0 {
+		return m.returns(v.User, kept, s.Now)
 	}
-	ticket, err := m.counts(v, s.Now)
-	if err != nil {
-		return driver.Outcome{}, err
-	}
-	if ticket {
+	if m.counts(v, s.Now) {
 		if s.Settling <= 0 {
-			return driver.Outcome{}, fmt.Errorf("a ticket comes to a young room, which does not settle")
+			script.Fail("a ticket comes to a young room, which does not settle")
 		}
 		m.settled = s.Now.Add(s.Settling)
 		if !m.used[v.Order] {
@@ -278,25 +273,25 @@ func (m *model) arrive(v driver.Visit, o driver.Outcome, s driver.State) (driver
 	}
 	if order == 0 {
 		if order = o.Order; order <= m.top {
-			return driver.Outcome{}, fmt.Errorf("the end of the line has order %d, and order %d was given out", order, m.top)
+			script.Fail("the end of the line has order %d, and order %d was given out", order, m.top)
 		}
 	}
 	m.used[order] = true
 	m.top = max(m.top, order)
 	m.joined++
 	if takers, _ := m.before(all); len(m.line)+len(m.back) == 0 && m.open(s.Now) > takers {
-		return m.enter(v.User, order, s.Now), nil
+		return m.enter(v.User, order, s.Now)
 	}
 	i, _ := slices.BinarySearchFunc(m.line, order, func(w waiter, order int64) int { return int(w.order - order) })
 	m.line = slices.Insert(m.line, i, waiter{v.User, order, s.Now, v.Lane != ""})
-	return driver.Outcome{Status: driver.Waiting, Order: order, Ahead: m.called(lined) + i, New: true}, nil
+	return driver.Outcome{Status: driver.Waiting, Order: order, Ahead: m.called(lined) + i, New: true}
 }
 
 // admitted follows an admission.
-func (m *model) admitted(a driver.Admission) error {
+func (m *model) admitted(a driver.Admission) {
 	if ends := a.Now.Add(a.Next); ends.Sub(m.tickEnds).Abs() > near {
 		if a.Now.Before(m.tickEnds.Add(-near)) {
-			return fmt.Errorf("a tick was to end at %s, and at %s another one ends at %s", m.tickEnds, a.Now, ends)
+			script.Fail("a tick was to end at %s, and at %s another one ends at %s", m.tickEnds, a.Now, ends)
 		}
 		m.tickEnds, m.inTick = ends, 0
 	}
@@ -310,33 +305,30 @@ func (m *model) admitted(a driver.Admission) error {
 	}
 	want := may()
 	if len(a.Admitted) != want {
-		return fmt.Errorf("%d turns come, want %d: %d wait, %d are entitled, %d of %d are inside, %d turns came in this tick",
+		script.Fail("%d turns come, want %d: %d wait, %d are entitled, %d of %d are inside, %d turns came in this tick",
 			len(a.Admitted), want, len(m.line), len(m.turns), len(m.inside), m.threshold, m.inTick)
 	}
 	for i, one := range a.Admitted {
-		of, err := m.turnComes(one)
-		if err != nil {
-			return fmt.Errorf("admission %d: %w", i, err)
-		}
-		m.turns[one.User] = &turnOf{order: one.Order, last: a.Now, of: of}
+		script.Within(fmt.Sprintf("admission %d", i), func() {
+			m.turns[one.User] = &turnOf{order: one.Order, last: a.Now, of: m.turnComes(one)}
+		})
 	}
 	m.inTick += want
 	if a.More != (may() > 0) {
-		return fmt.Errorf("after an admission of %d there are more: %t", want, a.More)
+		script.Fail("after an admission of %d there are more: %t", want, a.More)
 	}
 	if counted(a.Stays) != len(m.inside) {
-		return fmt.Errorf("%d are inside, and the stays are %+v", len(m.inside), a.Stays)
+		script.Fail("%d are inside, and the stays are %+v", len(m.inside), a.Stays)
 	}
 	s := a.State
 	if s.Joined != m.joined || s.Entered != m.entered || s.NoShows != m.noShows || s.Expired != m.expired || s.Departed != m.departed || s.Swept != m.removed || s.Returned != m.returned {
-		return fmt.Errorf("%d joined, %d entered, %d did not show up, %d expired, %d departed, %d were swept, %d returned; and the room is %+v",
+		script.Fail("%d joined, %d entered, %d did not show up, %d expired, %d departed, %d were swept, %d returned; and the room is %+v",
 			m.joined, m.entered, m.noShows, m.expired, m.departed, m.removed, m.returned, s)
 	}
-	return nil
 }
 
 // stays follows a sweep: these orders wait after it.
-func (m *model) stays(now time.Time, orders []int64, removed int, guarded bool) error {
+func (m *model) stays(now time.Time, orders []int64, removed int, guarded bool) {
 	gone := 0
 	var stay []waiter
 	for _, w := range m.line {
@@ -344,9 +336,9 @@ func (m *model) stays(now time.Time, orders []int64, removed int, guarded bool) 
 		silent := now.Sub(w.heard)
 		switch {
 		case here && !guarded && silent > m.r.Seen+precision:
-			return fmt.Errorf("%s was silent for %s, and is left in the line", w.user, silent)
+			script.Fail("%s was silent for %s, and is left in the line", w.user, silent)
 		case !here && (guarded || silent < m.r.Seen-near):
-			return fmt.Errorf("%s was heard of %s ago, and is removed; too soon for a sweep: %t", w.user, silent, guarded)
+			script.Fail("%s was heard of %s ago, and is removed; too soon for a sweep: %t", w.user, silent, guarded)
 		case here:
 			stay = append(stay, w)
 		default:
@@ -354,29 +346,23 @@ func (m *model) stays(now time.Time, orders []int64, removed int, guarded bool) 
 			gone++
 		}
 	}
-	others, err := m.returnersStay(now, guarded)
-	if err != nil {
-		return err
-	}
-	gone += others
+	gone += m.returnersStay(now, guarded)
 	if gone != removed {
-		return fmt.Errorf("%d are gone, and %d were removed", gone, removed)
+		script.Fail("%d are gone, and %d were removed", gone, removed)
 	}
 	m.line = stay
 	m.removed += int64(gone)
-	return nil
 }
 
 // state compares the state of the room.
-func (m *model) state(s driver.State) error {
+func (m *model) state(s driver.State) {
 	settling := max(0, m.settled.Sub(s.Now))
 	_, silent := m.before(behind)
 	if s.Epoch != m.epoch || s.Waiting != len(m.line)+len(m.back)+len(m.turns) || s.Laned != m.called(laned) || s.Returning != len(m.back)+m.called(returning) || s.Active != len(m.inside) || s.Entitled != m.called(lined) || s.Silent != silent ||
 		s.Threshold != m.threshold || s.Paused != m.paused || s.Gated || (s.Settling-settling).Abs() > near {
-		return fmt.Errorf("the room is %+v; want epoch %d, %d in line, %d returners, %d inside, %d entitled, %d silent, threshold %d, paused %t, settling %s",
+		script.Fail("the room is %+v; want epoch %d, %d in line, %d returners, %d inside, %d entitled, %d silent, threshold %d, paused %t, settling %s",
 			s, m.epoch, len(m.line), len(m.back), len(m.inside), len(m.turns), silent, m.threshold, m.paused, settling)
 	}
-	return nil
 }
 
 func (m *model) orders() []int64 {

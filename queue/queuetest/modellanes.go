@@ -1,10 +1,10 @@
 package queuetest
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/script"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -79,21 +79,21 @@ func (m *model) returner(i int, v driver.Visit, now time.Time) driver.Outcome {
 }
 
 // comesBack is the kept order of a user outside, which counts once.
-func (m *model) comesBack(v driver.Visit, now time.Time) (order int64, err error) {
+func (m *model) comesBack(v driver.Visit, now time.Time) (order int64) {
 	if t, ok := m.missed[v.User]; ok {
 		delete(m.missed, v.User)
 		order = t.order
 	} else if ends := v.Until.Add(m.r.Keep); v.Epoch == m.epoch && m.kept[v.Order] {
 		if ends.Sub(now).Abs() < near {
-			return 0, errTooClose
+			script.Stop(errTooClose)
 		}
 		if ends.Before(now) {
-			return 0, nil
+			return 0
 		}
 		order = v.Order
 	}
 	delete(m.kept, order)
-	return order, nil
+	return order
 }
 
 // returns follows a user that comes back to a kept order.
@@ -112,7 +112,7 @@ func (m *model) returns(user string, order int64, now time.Time) driver.Outcome 
 
 // turnComes follows one turn, which is that of the first of the line, of the lane or of the
 // returners, and checks that none of them has more or less than its share.
-func (m *model) turnComes(one driver.Admitted) (class, error) {
+func (m *model) turnComes(one driver.Admitted) class {
 	first := func(w waiter) bool { return w.user == one.User && w.order == one.Order }
 	s := &m.shares
 	s.turns++
@@ -127,41 +127,41 @@ func (m *model) turnComes(one driver.Admitted) (class, error) {
 		s.fromLane++
 		m.line = slices.Delete(m.line, member, member+1)
 		if most := walkShare*float64(s.turns) + 2; float64(s.fromLane) > most {
-			return of, fmt.Errorf("%+v: %d of %d turns came in the lane with a share of %g", one, s.fromLane, s.turns, walkShare)
+			script.Fail("%+v: %d of %d turns came in the lane with a share of %g", one, s.fromLane, s.turns, walkShare)
 		}
 	case returners && first(m.back[0]):
 		of = returning
 		if s.sinceReturner < 4 && len(m.line) > 0 {
-			return of, fmt.Errorf("%+v: the turn of a returner came %d turns after that of another", one, s.sinceReturner)
+			script.Fail("%+v: the turn of a returner came %d turns after that of another", one, s.sinceReturner)
 		}
 		s.sinceReturner = 0
 		m.back = m.back[1:]
 	default:
-		return of, fmt.Errorf("the turn of %+v came; in line wait %+v, among the returners %+v", one, m.line, m.back)
+		script.Fail("the turn of %+v came; in line wait %+v, among the returners %+v", one, m.line, m.back)
 	}
 	if s.sinceReturner++; of == returning || !returners {
 		s.withReturner = 0
 	} else if s.withReturner++; s.withReturner > 3 {
-		return of, fmt.Errorf("%+v: %d turns came one after the other while a returner waited", one, s.withReturner)
+		script.Fail("%+v: %d turns came one after the other while a returner waited", one, s.withReturner)
 	}
 	if fromLane || member < 0 {
 		s.withMember = 0
 	} else if s.withMember++; s.withMember > 5 {
-		return of, fmt.Errorf("%+v: %d turns came one after the other while a user of the lane waited", one, s.withMember)
+		script.Fail("%+v: %d turns came one after the other while a user of the lane waited", one, s.withMember)
 	}
-	return of, nil
+	return of
 }
 
 // returnersStay follows a sweep, by which silent returners go, and returns how many went.
-func (m *model) returnersStay(now time.Time, guarded bool) (gone int, err error) {
+func (m *model) returnersStay(now time.Time, guarded bool) (gone int) {
 	if guarded {
-		return 0, nil
+		return 0
 	}
 	var stay []waiter
 	for _, w := range m.back {
 		switch silent := now.Sub(w.heard); {
 		case (silent - m.r.Seen).Abs() < soon:
-			return 0, errTooClose
+			script.Stop(errTooClose)
 		case silent > m.r.Seen:
 			gone++
 		default:
@@ -169,5 +169,5 @@ func (m *model) returnersStay(now time.Time, guarded bool) (gone int, err error)
 		}
 	}
 	m.back = stay
-	return gone, nil
+	return gone
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/script"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -31,9 +32,19 @@ func limited(threshold int) driver.Rules {
 	return r
 }
 
+// play makes a case of steps, which play a new event by [rules].
+func play(steps func(p *player)) func(context.Context, Harness) error {
+	return func(ctx context.Context, h Harness) error {
+		return script.Try(func() { steps(newPlayer(ctx, h, rules)) })
+	}
+}
+
 func newPlayer(ctx context.Context, h Harness, r driver.Rules) *player {
 	return &player{ctx: ctx, h: h, store: h.Store, event: eventName(), r: r}
 }
+
+// other plays another event.
+func (p *player) other(r driver.Rules) *player { return newPlayer(p.ctx, p.h, r) }
 
 func eventName() string { return fmt.Sprintf("queuetest-%016x", rand.Uint64()) }
 
@@ -61,37 +72,35 @@ func visits(kind driver.Kind, users ...string) []driver.Visit {
 
 // visit makes as many calls as the visits need, and returns the last state with
 // all outcomes.
-func (p *player) visit(all ...driver.Visit) (driver.Visited, error) {
+func (p *player) visit(all ...driver.Visit) driver.Visited {
 	return p.visitWith(driver.Beats{}, all...)
 }
 
-func (p *player) visitWith(b driver.Beats, all ...driver.Visit) (driver.Visited, error) {
+func (p *player) visitWith(b driver.Beats, all ...driver.Visit) driver.Visited {
 	var sum driver.Visited
 	for first := true; first || len(all) > 0; first = false {
 		n := min(len(all), driver.MaxVisits)
 		got, err := p.store.Visit(p.ctx, p.event, p.r, b, all[:n])
 		if err != nil {
-			return sum, fmt.Errorf("visit: %w", err)
+			script.Fail("visit: %w", err)
 		}
 		if len(got.Outcomes) != n {
-			return sum, fmt.Errorf("%d outcomes of %d visits", len(got.Outcomes), n)
+			script.Fail("%d outcomes of %d visits", len(got.Outcomes), n)
 		}
 		for i, o := range got.Outcomes {
-			if err := sensible(o); err != nil {
-				return sum, fmt.Errorf("visit %+v: %w", all[i], err)
+			if !sensible(o) {
+				script.Fail("visit %+v: the outcome is %+v", all[i], o)
 			}
 		}
-		if err := p.sane(got.State); err != nil {
-			return sum, fmt.Errorf("visit: %w", err)
-		}
+		p.sane("visit", got.State)
 		sum.State, sum.Outcomes = got.State, append(sum.Outcomes, got.Outcomes...)
 		all, b = all[n:], driver.Beats{}
 	}
-	return sum, nil
+	return sum
 }
 
 // sensible checks the invariants of every outcome.
-func sensible(o driver.Outcome) error {
+func sensible(o driver.Outcome) bool {
 	var want driver.Outcome
 	switch o.Status {
 	case driver.None, driver.Gated:
@@ -102,130 +111,102 @@ func sensible(o driver.Outcome) error {
 		want = driver.Outcome{Status: o.Status, New: o.New, Entered: o.New, Order: o.Order, Left: o.Left}
 	}
 	here := o.Status == driver.Waiting || o.Status == driver.Active
-	if o != want || o.Ahead < 0 || o.Left < 0 || here != (o.Order > 0) || o.Order > 1<<53 || (o.Status == driver.Active) != (o.Left > 0) {
-		return fmt.Errorf("the outcome is %+v", o)
-	}
-	return nil
+	return o == want && o.Ahead >= 0 && o.Left >= 0 && here == (o.Order > 0) && o.Order <= 1<<53 && (o.Status == driver.Active) == (o.Left > 0)
 }
 
 // sane checks the invariants of every state.
-func (p *player) sane(s driver.State) error {
+func (p *player) sane(call string, s driver.State) {
 	if s.Epoch == 0 || s.Now.IsZero() || s.Active < 0 || s.Silent < 0 || s.Laned < 0 || s.Returning < 0 ||
 		s.Entitled < 0 || s.Entitled+s.Laned < s.Silent || s.Waiting < s.Entitled+s.Laned+s.Returning ||
 		s.Settling < 0 || s.Settling > p.r.Settle || s.Rate.Admitted < 0 || s.Rate.Over < 0 || s.Rate.Over > 62*time.Second {
-		return fmt.Errorf("the state is %+v", s)
+		script.Fail("%s: the state is %+v", call, s)
 	}
-	return nil
 }
 
 // one makes one visit.
-func (p *player) one(v driver.Visit) (driver.Outcome, error) {
-	got, err := p.visit(v)
-	if err != nil {
-		return driver.Outcome{}, err
-	}
-	return got.Outcomes[0], nil
+func (p *player) one(v driver.Visit) driver.Outcome {
+	return p.visit(v).Outcomes[0]
 }
 
 // state asks for the state of the room, and changes nothing.
-func (p *player) state() (driver.State, error) {
-	got, err := p.visit()
-	return got.State, err
+func (p *player) state() driver.State {
+	return p.visit().State
 }
 
 // admit gives all turns that can come in this tick, in calls of at most MaxChunk.
-func (p *player) admit() (driver.Admission, error) {
+func (p *player) admit() driver.Admission {
 	var sum driver.Admission
 	for {
 		a, err := p.store.Admit(p.ctx, p.event, p.r)
 		if err != nil {
-			return sum, fmt.Errorf("admit: %w", err)
+			script.Fail("admit: %w", err)
 		}
 		if len(a.Admitted) > driver.MaxChunk {
-			return sum, fmt.Errorf("one call admits %d, and may %d", len(a.Admitted), driver.MaxChunk)
+			script.Fail("one call admits %d, and may %d", len(a.Admitted), driver.MaxChunk)
 		}
 		if a.Next <= 0 || a.Next > p.r.Tick {
-			return sum, fmt.Errorf("the next tick of %s is to begin in %s", p.r.Tick, a.Next)
+			script.Fail("the next tick of %s is to begin in %s", p.r.Tick, a.Next)
 		}
-		if err := p.sane(a.State); err != nil {
-			return sum, fmt.Errorf("admit: %w", err)
-		}
+		p.sane("admit", a.State)
 		// A turn comes for each free place without a taker, and for each silent user.
 		if len(a.Admitted) > 0 && (a.Active+a.Entitled-a.Silent > a.Threshold+a.Silent || a.Active >= a.Threshold || a.Paused || a.Settling > 0) {
-			return sum, fmt.Errorf("%d turns come in a room that then is %+v", len(a.Admitted), a.State)
+			script.Fail("%d turns come in a room that then is %+v", len(a.Admitted), a.State)
 		}
 		if a.More && len(a.Admitted) == 0 {
-			return sum, fmt.Errorf("nobody is admitted, and yet there are more: %+v", a)
+			script.Fail("nobody is admitted, and yet there are more: %+v", a)
 		}
 		a.Admitted = append(sum.Admitted, a.Admitted...)
 		if sum = a; !a.More {
-			return sum, nil
+			return sum
 		}
 	}
 }
 
 // sweep sweeps to the end, and returns how many were removed.
-func (p *player) sweep() (int, error) {
+func (p *player) sweep() int {
 	removed, from := 0, int64(0)
 	for {
 		s, err := p.store.Sweep(p.ctx, p.event, p.r, from)
 		if err != nil {
-			return removed, fmt.Errorf("sweep: %w", err)
+			script.Fail("sweep: %w", err)
 		}
 		if s.Removed < 0 || s.Removed > driver.MaxChunk {
-			return removed, fmt.Errorf("one call removes %d, and may %d", s.Removed, driver.MaxChunk)
+			script.Fail("one call removes %d, and may %d", s.Removed, driver.MaxChunk)
 		}
-		if err := p.sane(s.State); err != nil {
-			return removed, fmt.Errorf("sweep: %w", err)
-		}
+		p.sane("sweep", s.State)
 		if removed += s.Removed; s.Done {
-			return removed, nil
+			return removed
 		}
 		if s.Next < from || s.Next == 0 || s.Next == from && s.Removed == 0 {
-			return removed, fmt.Errorf("a sweep from block %d that removed %d is to go on at block %d", from, s.Removed, s.Next)
+			script.Fail("a sweep from block %d that removed %d is to go on at block %d", from, s.Removed, s.Next)
 		}
 		from = s.Next
 	}
 }
 
-func (p *player) change(c driver.Change) (driver.State, error) {
+func (p *player) change(c driver.Change) driver.State {
 	s, err := p.store.Change(p.ctx, p.event, p.r, c)
 	if err != nil {
-		return s, fmt.Errorf("change: %w", err)
+		script.Fail("change: %w", err)
 	}
-	return s, p.sane(s)
+	p.sane("change", s)
+	return s
 }
 
-func (p *player) threshold(n int) error {
-	s, err := p.change(driver.Change{Threshold: &n})
-	if err == nil && s.Threshold != n {
-		err = fmt.Errorf("the threshold is %d after it was set to %d", s.Threshold, n)
+func (p *player) threshold(n int) {
+	if s := p.change(driver.Change{Threshold: &n}); s.Threshold != n {
+		script.Fail("the threshold is %d after it was set to %d", s.Threshold, n)
 	}
-	return err
 }
 
-func (p *player) pause(on bool) error {
-	s, err := p.change(driver.Change{Paused: &on})
-	if err == nil && s.Paused != on {
-		err = fmt.Errorf("paused is %t after it was set to %t", s.Paused, on)
+func (p *player) pause(on bool) {
+	if s := p.change(driver.Change{Paused: &on}); s.Paused != on {
+		script.Fail("paused is %t after it was set to %t", s.Paused, on)
 	}
-	return err
 }
 
-func (p *player) gate(on bool, positions int64) error {
-	s, err := p.change(driver.Change{Gate: &driver.Gate{On: on, Positions: positions}})
-	if err == nil && s.Gated != on {
-		err = fmt.Errorf("gated is %t after it was set to %t", s.Gated, on)
+func (p *player) gate(on bool, positions int64) {
+	if s := p.change(driver.Change{Gate: &driver.Gate{On: on, Positions: positions}}); s.Gated != on {
+		script.Fail("gated is %t after it was set to %t", s.Gated, on)
 	}
-	return err
-}
-
-// steps runs its steps in order until one fails.
-func steps(all ...func() error) error {
-	for _, step := range all {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,27 +1,22 @@
 package queuetest
 
 import (
-	"context"
-	"fmt"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/script"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func promotionCases() []testCase {
 	return []testCase{
-		{Name: "goes-on-above-what-is-known", Run: goesOnAboveWhatIsKnown},
-		{Name: "tickets-of-lost-writes", Run: ticketsOfLostWrites},
+		{Name: "goes-on-above-what-is-known", Run: play(goesOnAboveWhatIsKnown)},
+		{Name: "tickets-of-lost-writes", Run: play(ticketsOfLostWrites)},
 	}
 }
 
 // goesOnAboveWhatIsKnown: a process knows of orders that the store has lost.
-func goesOnAboveWhatIsKnown(ctx context.Context, h Harness) error {
-	p := newPlayer(ctx, h, rules)
-	orders, err := p.join("a", "b")
-	if err != nil {
-		return err
-	}
+func goesOnAboveWhatIsKnown(p *player) {
+	orders := p.join("a", "b")
 	last := orders[1] + 1000
 	for i, user := range []string{"plain", "after", "with a heartbeat", "later"} {
 		all := checks(user)
@@ -32,33 +27,22 @@ func goesOnAboveWhatIsKnown(ctx context.Context, h Harness) error {
 		if i%2 == 1 {
 			known.Highest = orders[0] // another process knows of less
 		}
-		got, err := p.visitWith(known, all...)
-		if err != nil {
-			return err
-		}
+		got := p.visitWith(known, all...)
 		o := got.Outcomes[0]
 		if want := (driver.Outcome{Status: driver.Waiting, Order: o.Order, Ahead: 2 + i, New: true}); o != want || o.Order <= last {
-			return fmt.Errorf("%s comes after order %d is known, and is answered %+v", user, last, o)
+			script.Fail("%s comes after order %d is known, and is answered %+v", user, last, o)
 		}
 		last = o.Order + int64(i%2)*70_000
 	}
-	return nil
 }
 
 // ticketsOfLostWrites are of this epoch, and of orders that the store does not know.
 // Each counts once, before all later users, and while its owner was not silent
 // for longer than others may be.
-func ticketsOfLostWrites(ctx context.Context, h Harness) error {
-	p := newPlayer(ctx, h, rules)
-	orders, err := p.join("a", "b")
-	if err != nil {
-		return err
-	}
+func ticketsOfLostWrites(p *player) {
+	orders := p.join("a", "b")
 	last := orders[1]
-	got, err := p.visitWith(driver.Beats{Highest: last + 100}, checks("after the loss")...)
-	if err != nil {
-		return err
-	}
+	got := p.visitWith(driver.Beats{Highest: last + 100}, checks("after the loss")...)
 	after := got.Outcomes[0].Order
 	ticket := func(user string, order int64, until time.Time) driver.Visit {
 		return driver.Visit{Kind: driver.Check, User: user, Epoch: got.Epoch, Order: order, Until: until}
@@ -77,18 +61,13 @@ func ticketsOfLostWrites(ctx context.Context, h Harness) error {
 		{ticket("last", after+50, soon), 8, true},
 		{driver.Visit{Kind: driver.Check, User: "new"}, 9, false},
 	} {
-		o, err := p.one(one.v)
-		if err != nil {
-			return err
-		}
+		o := p.one(one.v)
 		want := driver.Outcome{Status: driver.Waiting, Order: o.Order, Ahead: one.ahead, New: true}
 		if o != want || one.own != (one.v.Order > 0 && o.Order == one.v.Order) {
-			return fmt.Errorf("after orders up to %d were lost, and %d was given, %+v is answered %+v", last+100, after, one.v, o)
+			script.Fail("after orders up to %d were lost, and %d was given, %+v is answered %+v", last+100, after, one.v, o)
 		}
 	}
-	s, err := p.state()
-	if err == nil && s.Settling != 0 {
-		err = fmt.Errorf("tickets of lost writes settle the room for %s", s.Settling)
+	if s := p.state(); s.Settling != 0 {
+		script.Fail("tickets of lost writes settle the room for %s", s.Settling)
 	}
-	return err
 }

@@ -1,47 +1,31 @@
 package queuetest
 
 import (
-	"context"
-	"fmt"
 	"slices"
 
+	"github.com/millrace-go/millrace/internal/script"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // returnersTakeEveryFourthTurn, in the order of their places and however many turns come
 // at a time; and all when the line is empty.
-func returnersTakeEveryFourthTurn(ctx context.Context, h Harness) error {
+func returnersTakeEveryFourthTurn(p *player) {
 	for _, batch := range []int{1, 3, 20} {
-		p := newPlayer(ctx, h, keeping())
+		p := p.other(keeping())
 		users := names("r", 6)
-		orders, err := p.join(users...)
-		if err != nil {
-			return err
-		}
-		tickets, err := p.silent(users, orders)
-		if err != nil {
-			return err
-		}
+		orders := p.join(users...)
+		tickets := p.silent(users, orders)
 		line := names("l", 16)
-		if _, err := p.join(line...); err != nil {
-			return err
-		}
+		p.join(line...)
 		for _, i := range []int{5, 2, 0, 4, 1, 3} {
-			if _, err := p.one(tickets[i]); err != nil {
-				return err
-			}
+			p.one(tickets[i])
 		}
 		p.r.Batch = batch
-		if err := p.threshold(len(line) + len(users)); err != nil {
-			return err
-		}
+		p.threshold(len(line) + len(users))
 		var got []string
 		for range (len(line)+len(users))/batch + 2 {
-			h.Advance(p.r.Tick)
-			a, err := p.admit()
-			if err != nil {
-				return err
-			}
+			p.h.Advance(p.r.Tick)
+			a := p.admit()
 			for _, one := range a.Admitted {
 				got = append(got, one.User)
 			}
@@ -54,43 +38,29 @@ func returnersTakeEveryFourthTurn(ctx context.Context, h Harness) error {
 		}
 		want = append(want, users[5])
 		if !slices.Equal(got, want) {
-			return fmt.Errorf("in batches of %d the turns were those of %v, want %v", batch, got, want)
+			script.Fail("in batches of %d the turns were those of %v, want %v", batch, got, want)
 		}
 	}
-	return nil
 }
 
 // returnersRaiseNoPosition of the line: not by coming back, not by their turns, and not by
 // taking a place.
-func returnersRaiseNoPosition(ctx context.Context, h Harness) error {
-	p := newPlayer(ctx, h, keeping())
+func returnersRaiseNoPosition(p *player) {
+	p.r = keeping()
 	users := names("r", 6)
-	orders, err := p.join(users...)
-	if err != nil {
-		return err
-	}
-	tickets, err := p.silent(users, orders)
-	if err != nil {
-		return err
-	}
+	orders := p.join(users...)
+	tickets := p.silent(users, orders)
 	shown := positions{p: p, users: names("l", 20)}
-	if _, err := p.join(shown.users...); err != nil {
-		return err
-	}
+	p.join(shown.users...)
 	for i, ticket := range tickets {
-		if err := steps(
-			func() error { _, err := p.one(ticket); return err },
-			func() error { return shown.look("after a return") },
-			func() error { return p.threshold(3 * (i + 1)) },
-			func() error { _, err := p.admit(); return err },
-			func() error { return shown.look("after some turns") },
-			func() error { _, err := p.visit(visits(driver.Heartbeat, users...)...); return err },
-			func() error { return shown.look("after polls of the returners") },
-		); err != nil {
-			return err
-		}
+		p.one(ticket)
+		shown.look("after a return")
+		p.threshold(3 * (i + 1))
+		p.admit()
+		shown.look("after some turns")
+		p.visit(visits(driver.Heartbeat, users...)...)
+		shown.look("after polls of the returners")
 	}
-	return nil
 }
 
 // positions are those that the users of a line were shown.
@@ -102,26 +72,21 @@ type positions struct {
 
 // look polls for all users that are not inside, before those with a turn can take a place
 // and after it.
-func (s *positions) look(when string) error {
-	return steps(
-		func() error { return s.p.pause(true) },
-		func() error { return s.poll(when) },
-		func() error { return s.p.pause(false) },
-		func() error { _, err := s.p.visit(visits(driver.Heartbeat, s.users...)...); return err },
-		func() error { return s.poll(when) },
-	)
+func (s *positions) look(when string) {
+	s.p.pause(true)
+	s.poll(when)
+	s.p.pause(false)
+	s.p.visit(visits(driver.Heartbeat, s.users...)...)
+	s.poll(when)
 }
 
 // poll expects that no position has risen, and that a snapshot tells the same ones as the
 // store.
-func (s *positions) poll(when string) error {
+func (s *positions) poll(when string) {
 	if s.ahead == nil {
 		s.ahead = map[string]int{}
 	}
-	got, err := s.p.visit(visits(driver.Heartbeat, s.users...)...)
-	if err != nil {
-		return err
-	}
+	got := s.p.visit(visits(driver.Heartbeat, s.users...)...)
 	before := got.Entitled
 	for i, o := range got.Outcomes {
 		user := s.users[i]
@@ -129,15 +94,14 @@ func (s *positions) poll(when string) error {
 			continue
 		}
 		if was, known := s.ahead[user]; known && o.Ahead > was {
-			return fmt.Errorf("%s %d are ahead of %s, and %d were", when, o.Ahead, user, was)
+			script.Fail("%s %d are ahead of %s, and %d were", when, o.Ahead, user, was)
 		}
 		if s.ahead[user] = o.Ahead; o.Turn {
 			continue
 		}
 		if o.Ahead != before {
-			return fmt.Errorf("%s %d are ahead of %s, and %d by the bits of the line and the room %+v", when, o.Ahead, user, before, got.State)
+			script.Fail("%s %d are ahead of %s, and %d by the bits of the line and the room %+v", when, o.Ahead, user, before, got.State)
 		}
 		before++
 	}
-	return nil
 }

@@ -6,17 +6,15 @@ import (
 
 func settingsDefects() []defect {
 	return []defect{
-		{"opens a new room", []string{"closed-until-the-settings-are-known", "nothing-set-keeps-a-pause", "a-loss-closes-the-room"}, func() *backend {
-			return &backend{
-				visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
-					c.r.Closed = false
-					return c.visit(beats, visits...)
-				},
-				admit: func(_ *backend, c call) (driver.Admission, error) {
-					c.r.Closed = false
-					return c.admit()
-				},
-			}
+		{"opens a new room", []string{"closed-until-the-settings-are-known", "nothing-set-keeps-a-pause", "a-loss-closes-the-room"}, hooks{
+			visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
+				c.r.Closed = false
+				return c.visit(beats, visits...)
+			},
+			admit: func(_ *backend, c call) (driver.Admission, error) {
+				c.r.Closed = false
+				return c.admit()
+			},
 		}},
 		{"takes nothing for no pause", []string{"nothing-set-keeps-a-pause"}, changing(func(_ *backend, c call, change driver.Change) (driver.State, error) {
 			if change.Settings != nil && change.Paused == nil {

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/millrace-go/millrace/internal/script"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -17,41 +18,37 @@ type snapshot struct {
 }
 
 // refresh looks until there is no more, and returns the last state.
-func (s *snapshot) refresh(p *player) (driver.State, error) {
+func (s *snapshot) refresh(p *player) driver.State {
 	s.looks, s.full = 0, 0
 	for {
 		v, err := p.store.Look(p.ctx, p.event, p.r, s.epoch, s.version)
 		if err != nil {
-			return v.State, fmt.Errorf("look: %w", err)
+			script.Fail("look: %w", err)
 		}
-		if err := p.sane(v.State); err != nil {
-			return v.State, fmt.Errorf("look: %w", err)
-		}
-		if err := s.apply(v); err != nil {
-			return v.State, fmt.Errorf("look: %w", err)
-		}
+		p.sane("look", v.State)
+		script.Within("look", func() { s.apply(v) })
 		if !v.More {
-			return v.State, nil
+			return v.State
 		}
 		if s.looks > 100 {
-			return v.State, fmt.Errorf("look: after %d answers there is more: version %d", s.looks, v.Version)
+			script.Fail("look: after %d answers there is more: version %d", s.looks, v.Version)
 		}
 	}
 }
 
-func (s *snapshot) apply(v driver.View) error {
+func (s *snapshot) apply(v driver.View) {
 	fresh := s.epoch == v.Epoch && s.version != 0
 	switch {
 	case len(v.Blocks) > driver.MaxBlocks:
-		return fmt.Errorf("%d blocks in one answer", len(v.Blocks))
+		script.Fail("%d blocks in one answer", len(v.Blocks))
 	case !fresh && !v.Full:
-		return fmt.Errorf("version %d of epoch %d is answered with changes of epoch %d", s.version, s.epoch, v.Epoch)
+		script.Fail("version %d of epoch %d is answered with changes of epoch %d", s.version, s.epoch, v.Epoch)
 	case fresh && !v.Full && v.Version < s.version:
-		return fmt.Errorf("version %d is answered with version %d", s.version, v.Version)
+		script.Fail("version %d is answered with version %d", s.version, v.Version)
 	case v.More && len(v.Blocks) == 0:
-		return fmt.Errorf("no blocks, and yet more of them: version %d", v.Version)
+		script.Fail("no blocks, and yet more of them: version %d", v.Version)
 	case !slices.IsSortedFunc(v.Blocks, func(a, b driver.Block) int { return int(a.Number - b.Number) }):
-		return fmt.Errorf("the blocks are not in the order of their numbers")
+		script.Fail("the blocks are not in the order of their numbers")
 	}
 	s.looks++
 	if v.Full {
@@ -66,7 +63,6 @@ func (s *snapshot) apply(v driver.View) error {
 		}
 	}
 	s.epoch, s.version = v.Epoch, v.Version
-	return nil
 }
 
 // orders lists the waiting orders.
@@ -83,18 +79,14 @@ func (s *snapshot) orders() []int64 {
 }
 
 // shows refreshes, and expects exactly these orders.
-func (s *snapshot) shows(p *player, want []int64) error {
-	state, err := s.refresh(p)
-	if err != nil {
-		return err
-	}
+func (s *snapshot) shows(p *player, want []int64) {
+	state := s.refresh(p)
 	if got := s.orders(); !slices.Equal(got, want) {
-		return fmt.Errorf("look: %s", difference(got, want))
+		script.Fail("look: %s", difference(got, want))
 	}
 	if state.Waiting-state.Entitled-state.Laned-state.Returning != len(want) {
-		return fmt.Errorf("look: the room is %+v; want %d in line without a turn", state, len(want))
+		script.Fail("look: the room is %+v; want %d in line without a turn", state, len(want))
 	}
-	return nil
 }
 
 func difference(got, want []int64) string {

@@ -7,7 +7,7 @@ import (
 )
 
 // counted has a defect in the stays that visits and admissions tell.
-func counted(spoil func(b *backend, s *driver.State)) func() *backend {
+func counted(spoil func(b *backend, s *driver.State)) hooks {
 	spoiled := func(b *backend, s *driver.State) {
 		if s.Stays == nil {
 			return
@@ -16,19 +16,17 @@ func counted(spoil func(b *backend, s *driver.State)) func() *backend {
 		s.Stays = &stays
 		spoil(b, s)
 	}
-	return func() *backend {
-		return &backend{
-			visit: func(b *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
-				got, err := c.visit(beats, visits...)
-				spoiled(b, &got.State)
-				return got, err
-			},
-			admit: func(b *backend, c call) (driver.Admission, error) {
-				got, err := c.admit()
-				spoiled(b, &got.State)
-				return got, err
-			},
-		}
+	return hooks{
+		visit: func(b *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
+			got, err := c.visit(beats, visits...)
+			spoiled(b, &got.State)
+			return got, err
+		},
+		admit: func(b *backend, c call) (driver.Admission, error) {
+			got, err := c.admit()
+			spoiled(b, &got.State)
+			return got, err
+		},
 	}
 }
 

@@ -19,33 +19,27 @@ func stockDefects() []defect {
 			}
 			return s, err
 		})},
-		{"gives returned seats to newcomers", []string{"returned-seats-are-for-the-line"}, func() *backend {
-			return &backend{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
-				c.r.Turn = time.Microsecond
+		{"gives returned seats to newcomers", []string{"returned-seats-are-for-the-line"}, hooks{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
+			c.r.Turn = time.Microsecond
+			return c.visit(beats, visits...)
+		}}},
+		{"admits before the stock is told", []string{"closed-until-the-stock-is-told", "a-loss-forgets-the-stock"}, hooks{
+			visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
+				c.r.Stocked = false
 				return c.visit(beats, visits...)
-			}}
+			},
+			admit: func(_ *backend, c call) (driver.Admission, error) {
+				c.r.Stocked = false
+				return c.admit()
+			},
 		}},
-		{"admits before the stock is told", []string{"closed-until-the-stock-is-told", "a-loss-forgets-the-stock"}, func() *backend {
-			return &backend{
-				visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
-					c.r.Stocked = false
-					return c.visit(beats, visits...)
-				},
-				admit: func(_ *backend, c call) (driver.Admission, error) {
-					c.r.Stocked = false
-					return c.admit()
-				},
+		{"takes who has gone for one that did not buy", []string{"leaving-returns-no-stock", "stock-in-random-order"}, hooks{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
+			got, err := c.visit(beats, visits...)
+			if err == nil && got.Stock.Known {
+				_, err = c.change(driver.Change{Stock: &got.Stock})
 			}
-		}},
-		{"takes who has gone for one that did not buy", []string{"leaving-returns-no-stock", "stock-in-random-order"}, func() *backend {
-			return &backend{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
-				got, err := c.visit(beats, visits...)
-				if err == nil && got.Stock.Known {
-					_, err = c.change(driver.Change{Stock: &got.Stock})
-				}
-				return got, err
-			}}
-		}},
+			return got, err
+		}}},
 		{"forgets the stock when it is cleared", []string{"stock-bounds-the-places"}, changing(func(_ *backend, c call, change driver.Change) (driver.State, error) {
 			if change.Clear {
 				change.Stock = &driver.Stock{}

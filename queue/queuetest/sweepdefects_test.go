@@ -7,17 +7,15 @@ import (
 )
 
 // sweeping is a defect of sweeps.
-func sweeping(sweep func(b *backend, c call, from int64) (driver.Swept, error)) func() *backend {
-	return func() *backend { return &backend{sweep: sweep} }
+func sweeping(sweep func(b *backend, c call, from int64) (driver.Swept, error)) hooks {
+	return hooks{sweep: sweep}
 }
 
 // beating is a defect that alters the beats.
-func beating(alter func(c call, b driver.Beats) driver.Beats) func() *backend {
-	return func() *backend {
-		return &backend{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
-			return c.visit(alter(c, beats), visits...)
-		}}
-	}
+func beating(alter func(c call, b driver.Beats) driver.Beats) hooks {
+	return hooks{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
+		return c.visit(alter(c, beats), visits...)
+	}}
 }
 
 func sweepDefects() []defect {
@@ -43,15 +41,13 @@ func sweepDefects() []defect {
 			b.Epoch = c.state().Epoch
 			return b
 		})},
-		{"lines up orders that beat", []string{"beats-that-do-nothing"}, func() *backend {
-			return &backend{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
-				got, err := c.visit(beats, visits...)
-				if err == nil && len(beats.Orders) > 0 && got.Waiting > 0 {
-					_, err = c.visit(driver.Beats{}, driver.Visit{User: "a beat"})
-				}
-				return got, err
-			}}
-		}},
+		{"lines up orders that beat", []string{"beats-that-do-nothing"}, hooks{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
+			got, err := c.visit(beats, visits...)
+			if err == nil && len(beats.Orders) > 0 && got.Waiting > 0 {
+				_, err = c.visit(driver.Beats{}, driver.Visit{User: "a beat"})
+			}
+			return got, err
+		}}},
 		{"sweeps without a bound", []string{"sweep-in-chunks", "sweep-removes-the-silent"}, sweeping(func(_ *backend, c call, from int64) (driver.Swept, error) {
 			removed := 0
 			for {

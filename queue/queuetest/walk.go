@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
+	"github.com/millrace-go/millrace/internal/script"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -77,11 +78,12 @@ func Walk(ctx context.Context, h Harness, src Source, steps int) (int, error) {
 	if h.Skew != nil {
 		defer h.Skew(0)
 	}
-	if err := w.begin(); err != nil {
+	if err := script.Try(w.begin); err != nil {
 		return 0, err
 	}
 	for i := range steps {
-		what, err := w.step()
+		what, step := w.next()
+		err := script.Try(step)
 		if errors.Is(err, errTooClose) {
 			return i, nil
 		}
@@ -93,41 +95,38 @@ func Walk(ctx context.Context, h Harness, src Source, steps int) (int, error) {
 }
 
 // begin is the first call of an epoch.
-func (w *walker) begin() error {
-	got, err := w.visit(checks(w.users[0])...)
-	if err != nil {
-		return err
-	}
+func (w *walker) begin() {
+	got := w.visit(checks(w.users[0])...)
 	w.m.epoch, w.m.begun = got.Epoch, got.Now
-	return w.follow(checks(w.users[0]), got)
+	w.follow(checks(w.users[0]), got)
 }
 
-func (w *walker) step() (what string, err error) {
+// next chooses a step of one of the processes.
+func (w *walker) next() (what string, step func()) {
 	i := w.src.IntN(len(w.processes))
 	w.store = w.h.Peers[i%len(w.h.Peers)]
 	one := &w.processes[i]
 	switch n := w.src.IntN(40); {
 	case n < 14:
-		return "visit", w.come(one)
+		return "visit", func() { w.come(one) }
 	case n < 18:
-		return "poll", w.poll(one)
+		return "poll", func() { w.poll(one) }
 	case n < 21:
-		return "flush", w.flush(one)
+		return "flush", func() { w.flush(one) }
 	case n < 22:
-		*one = process{}
-		return "crash", nil
+		return "crash", func() { *one = process{} }
 	case n < 28:
-		w.h.Advance(time.Duration([]int{1, 5, 31, 100, 200, 300, 500}[w.src.IntN(7)]) * time.Second)
-		return "time", nil
+		seconds := []int{1, 5, 31, 100, 200, 300, 500}[w.src.IntN(7)]
+		return "time", func() { w.h.Advance(time.Duration(seconds) * time.Second) }
 	case n < 32:
-		return "admission", w.admission()
+		return "admission", w.admission
 	case n < 34:
-		return "sweep", w.sweeping()
+		return "sweep", w.sweeping
 	case n < 36:
-		return "look", w.look(one)
+		return "look", func() { w.look(one) }
 	case n < 39:
-		return "change", w.operate()
+		return "change", w.operate
 	default:
-		return "upset", w.upset()
+		return "upset", w.upset
 	}
 }

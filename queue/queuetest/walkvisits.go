@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/script"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // come makes a call of a few visits, mostly checks.
-func (w *walker) come(one *process) error {
+func (w *walker) come(one *process) {
 	var all []driver.Visit
 	for range 1 + w.src.IntN(4) {
 		user := w.users[min(w.src.IntN(len(w.users)), w.src.IntN(len(w.users)))] // some poll seldom
@@ -36,40 +37,33 @@ func (w *walker) come(one *process) error {
 		b = w.take(one)
 	}
 	b.Heard, b.Highest = one.heard, one.top
-	got, err := w.visitWith(b, all...)
-	if err != nil {
-		return err
-	}
+	got := w.visitWith(b, all...)
 	w.hear(b, got.Now)
 	one.learn(got.State)
 	for _, o := range got.Outcomes {
 		one.top = max(one.top, o.Order)
 	}
-	return w.follow(all, got)
+	w.follow(all, got)
 }
 
 // follow makes the model follow the answers to visits.
-func (w *walker) follow(all []driver.Visit, got driver.Visited) error {
-	if err := w.m.pass(got.Now); err != nil {
-		return err
-	}
+func (w *walker) follow(all []driver.Visit, got driver.Visited) {
+	w.m.pass(got.Now)
 	for i, v := range all {
 		o := got.Outcomes[i]
 		if w.m.waits(v.User) && (v.Kind == driver.Done || v.Kind == driver.Verify) && (o.Status == driver.None || o.Status == driver.Waiting) && !o.New {
 			continue // no promise covers the other fields for a waiting user
 		}
-		if err := w.m.visited(v, o, got.State); err != nil {
-			return fmt.Errorf("visit %+v, %d of %d: %w", v, i+1, len(all), err)
-		}
+		script.Within(fmt.Sprintf("visit %+v, %d of %d", v, i+1, len(all)), func() { w.m.visited(v, o, got.State) })
 		if o.Status == driver.Waiting {
 			w.tickets[v.User] = driver.Visit{Epoch: got.Epoch, Order: o.Order, Until: got.Now.Add(62500 * time.Millisecond)}
 		}
 	}
-	return w.m.state(got.State)
+	w.m.state(got.State)
 }
 
 // poll is answered by the process itself: only its beats reach the store.
-func (w *walker) poll(one *process) error {
+func (w *walker) poll(one *process) {
 	if one.epoch != w.m.epoch {
 		one.epoch, one.beats = w.m.epoch, nil
 	}
@@ -79,7 +73,6 @@ func (w *walker) poll(one *process) error {
 		}
 	}
 	one.beats = one.beats[:min(len(one.beats), driver.MaxBeats)]
-	return nil
 }
 
 func (w *walker) take(one *process) driver.Beats {
@@ -88,16 +81,13 @@ func (w *walker) take(one *process) driver.Beats {
 	return b
 }
 
-func (w *walker) flush(one *process) error {
+func (w *walker) flush(one *process) {
 	b := w.take(one)
 	b.Heard, b.Highest = one.heard, one.top
-	got, err := w.visitWith(b)
-	if err != nil {
-		return err
-	}
+	got := w.visitWith(b)
 	w.hear(b, got.Now)
 	one.learn(got.State)
-	return w.follow(nil, got)
+	w.follow(nil, got)
 }
 
 func (w *walker) hear(b driver.Beats, now time.Time) {

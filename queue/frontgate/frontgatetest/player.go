@@ -2,9 +2,11 @@ package frontgatetest
 
 import (
 	"context"
-	"fmt"
+	"errors"
+	"sync"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/script"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
@@ -15,16 +17,21 @@ type player struct {
 	event string
 }
 
-func play(ctx context.Context, h Harness) player { return player{ctx, h, h.Prefix + "show-1"} }
-
-// opened is a player whose gate is switched on.
-func opened(ctx context.Context, h Harness) (player, error) {
-	p := play(ctx, h)
-	s, err := p.turn(true)
-	if err == nil && (!s.On || s.Epoch == 0 || s.Assigned != 0 || s.Serving != 0 || s.Opened != 0) {
-		err = fmt.Errorf("a gate that was switched on for the first time stands at %+v", s)
+// play makes a case of steps.
+func play(steps func(p player)) func(context.Context, Harness) error {
+	return func(ctx context.Context, h Harness) error {
+		return script.Try(func() { steps(player{ctx, h, h.Prefix + "show-1"}) })
 	}
-	return p, err
+}
+
+// opened makes a case of steps on a gate that is switched on.
+func opened(steps func(p player)) func(context.Context, Harness) error {
+	return play(func(p player) {
+		if s := p.turn(true); !s.On || s.Epoch == 0 || s.Assigned != 0 || s.Serving != 0 || s.Opened != 0 {
+			script.Fail("a gate that was switched on for the first time stands at %+v", s)
+		}
+		steps(p)
+	})
 }
 
 func (p player) of(event string) player {
@@ -37,51 +44,83 @@ func (p player) peer() player {
 	return p
 }
 
-func (p player) turn(on bool) (driver.State, error) {
-	s, err := p.h.Store.Switch(p.ctx, p.event, on)
-	if err != nil {
-		return s, fmt.Errorf("switch %t: %w", on, err)
+// callers is the number of calls at once.
+const callers = 8
+
+// together makes calls at once, of which every second one is of the peer.
+func (p player) together(call func(i int, q player)) {
+	errs := make([]error, callers)
+	var all sync.WaitGroup
+	for i := range callers {
+		q := p
+		if i%2 == 1 {
+			q = p.peer()
+		}
+		all.Go(func() { errs[i] = script.Try(func() { call(i, q) }) })
 	}
-	return s, nil
+	all.Wait()
+	script.Must(errors.Join(errs...))
 }
 
-func (p player) state() (driver.State, error) {
+func (p player) turn(on bool) driver.State {
+	s, err := p.h.Store.Switch(p.ctx, p.event, on)
+	if err != nil {
+		script.Fail("switch %t: %w", on, err)
+	}
+	return s
+}
+
+func (p player) state() driver.State {
 	s, err := p.h.Store.State(p.ctx, p.event)
 	if err != nil {
-		return s, fmt.Errorf("state: %w", err)
+		script.Fail("state: %w", err)
 	}
-	return s, nil
+	return s
+}
+
+func (p player) lose() {
+	if err := p.h.Lose(p.ctx); err != nil {
+		script.Fail("lose: %w", err)
+	}
+}
+
+// take takes n positions.
+func (p player) take(n int) driver.State {
+	s, err := p.h.Store.Assign(p.ctx, p.event, n)
+	if err != nil {
+		script.Fail("assign: %w", err)
+	}
+	return s
 }
 
 // assign takes n positions and compares them.
-func (p player) assign(n int, last int64) error {
-	s, err := p.h.Store.Assign(p.ctx, p.event, n)
+func (p player) assign(n int, last int64) {
+	s := p.take(n)
 	switch {
-	case err != nil:
-		return fmt.Errorf("assign: %w", err)
 	case !s.On:
-		return fmt.Errorf("no position is given out although the gate is on: %+v", s)
+		script.Fail("no position is given out although the gate is on: %+v", s)
 	case s.Assigned != last:
-		return fmt.Errorf("the last of %d positions is %d, want %d", n, s.Assigned, last)
+		script.Fail("the last of %d positions is %d, want %d", n, s.Assigned, last)
 	}
-	return p.expect("after assigning", s, func(now driver.State) bool { return now.Assigned == last })
+	p.shows("after assigning", s)
+}
+
+// shows compares an answer with the store's state and its peer's.
+func (p player) shows(when string, answer driver.State) {
+	for _, q := range []player{p, p.peer()} {
+		now := q.state()
+		if !same(now, answer) {
+			script.Fail("%s: the answer is %+v, and then the state is %+v", when, answer, now)
+		}
+	}
 }
 
 // expect checks an answer, and compares it with the store's state and its peer's.
-func (p player) expect(when string, answer driver.State, right func(driver.State) bool) error {
-	for _, q := range []player{p, p.peer()} {
-		now, err := q.state()
-		if err != nil {
-			return err
-		}
-		if !same(now, answer) {
-			return fmt.Errorf("%s: the answer is %+v, and then the state is %+v", when, answer, now)
-		}
-	}
+func (p player) expect(when string, answer driver.State, right func(driver.State) bool) {
+	p.shows(when, answer)
 	if !right(answer) {
-		return fmt.Errorf("%s: %+v", when, answer)
+		script.Fail("%s: %+v", when, answer)
 	}
-	return nil
 }
 
 // same compares all fields but the clock, which may have run on.
@@ -92,24 +131,22 @@ func same(a, b driver.State) bool {
 
 const every = 10 * time.Second
 
-// round makes a round and compares how far it raised the counter.
-func (p player) round(when string, by int64, every time.Duration, moved int64) (driver.Round, error) {
+func (p player) advance(by int64, every time.Duration) driver.Round {
 	r, err := p.h.Store.Advance(p.ctx, p.event, by, every)
-	switch {
-	case err != nil:
-		return r, fmt.Errorf("%s: advance: %w", when, err)
-	case r.Moved != moved:
-		return r, fmt.Errorf("%s: a round of %d raised the serving counter by %d to %+v, want %d", when, by, r.Moved, r.State, moved)
+	if err != nil {
+		script.Fail("advance: %w", err)
 	}
-	return r, p.expect(when, r.State, func(driver.State) bool { return true })
+	return r
 }
 
-// steps runs its steps in order until one fails.
-func steps(all ...func() error) error {
-	for _, step := range all {
-		if err := step(); err != nil {
-			return err
+// round makes a round and compares how far it raised the counter.
+func (p player) round(when string, by int64, every time.Duration, moved int64) (r driver.Round) {
+	script.Within(when, func() {
+		r = p.advance(by, every)
+		if r.Moved != moved {
+			script.Fail("a round of %d raised the serving counter by %d to %+v, want %d", by, r.Moved, r.State, moved)
 		}
-	}
-	return nil
+	})
+	p.shows(when, r.State)
+	return r
 }

@@ -42,7 +42,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 func Suite() conformance.Suite[Harness] {
 	return conformance.Suite[Harness]{
 		Cases: slices.Concat(positionCases(), memberCases(), roundCases(), switchCases(), timeCases(), askCases(), []testCase{
-			{Name: "random-histories", Run: randomHistories},
+			{Name: "random-histories", Run: play(randomHistories)},
 		}),
 		Lacks: func(h Harness, n conformance.Need) bool { return n == NeedExpiry && !h.Expires },
 		Complete: func(_ context.Context, h Harness) (Harness, error) {

@@ -164,7 +164,7 @@ func (s *store) Events(ctx context.Context) ([]string, error) {
 	if len(gone) == 0 {
 		return events, nil
 	}
-	if err := s.client.SRem(ctx, s.registry, members(gone)...).Err(); err != nil {
+	if err := s.client.SRem(ctx, s.registry, gone).Err(); err != nil {
 		return nil, failed("events", err)
 	}
 	// One of them may have been switched on since the first look.
@@ -201,12 +201,4 @@ func (s *store) exist(ctx context.Context, events []string) ([]bool, error) {
 		there[i] = a.Val() == 1
 	}
 	return there, err
-}
-
-func members(events []string) []any {
-	all := make([]any, len(events))
-	for i, event := range events {
-		all[i] = event
-	}
-	return all
 }
