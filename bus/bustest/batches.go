@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,15 +29,12 @@ func batchCases() []Case {
 // messages of that key, all of them unacknowledged.
 func batchesFill(ctx context.Context, env Env) (err error) {
 	const size, hot, keys, each = 50, 200, 5, 10
-	topic, group := name("topic"), name("group")
-	if err := declare(ctx, env.Bus, topic, group); err != nil {
-		return err
-	}
 	batch := series("hot", 1, hot)
 	for k := range keys {
-		batch = append(batch, series("key-"+strconv.Itoa(k), 1, each)...)
+		batch = append(batch, series(keyed(k), 1, each)...)
 	}
-	if err := env.Bus.Publisher().Publish(topic, batch...); err != nil {
+	topic, group, err := published(ctx, env.Bus, batch...)
+	if err != nil {
 		return err
 	}
 	seen := newTrail(env.Bus)
@@ -74,11 +70,8 @@ func batchesFill(ctx context.Context, env Env) (err error) {
 	if err := seen.inOrder("hot", payloads("hot", 1, hot)); err != nil {
 		return err
 	}
-	for k := range keys {
-		key := "key-" + strconv.Itoa(k)
-		if err := seen.inOrder(key, payloads(key, 1, each)); err != nil {
-			return err
-		}
+	if err := eachKey(keys, each, seen.inOrder); err != nil {
+		return err
 	}
 	if largest < size/2 {
 		return fmt.Errorf("at most %d messages of one key were in a batch of %d", largest, size)
@@ -133,12 +126,7 @@ func batchPartialFailure(ctx context.Context, env Env) (err error) {
 	if err := seen.inOrder("b", append(payloads("b", 1, 1), payloads("b", 3, 8)...)); err != nil {
 		return err
 	}
-	sub, err := subscribe(ctx, env.Bus, reader, topic+".DLT")
-	if err != nil {
-		return err
-	}
-	defer sub.closing(&err)
-	return sub.expectAll(ctx, "b#2")
+	return getsAll(ctx, env.Bus, topic+".DLT", reader, "b#2")
 }
 
 // pairHoldsLow lets the high topic fall behind before the low topic has messages.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -71,13 +70,8 @@ func drainOnShutdown(ctx context.Context, env Env) (err error) {
 	if err := env.Bus.Publisher().Publish(topic, msg("k", 3)); err != nil {
 		return err
 	}
-	sub, err := subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return err
-	}
-	defer sub.closing(&err)
 	rest := slices.DeleteFunc(payloads("k", 1, 3), func(p string) bool { return slices.Contains(seen.seen["k"], p) })
-	return sub.expectAll(ctx, rest...)
+	return getsAll(ctx, env.Bus, topic, group, rest...)
 }
 
 // poisonMessage has one message that always fails. It is published to the dead letter topic with
@@ -216,21 +210,14 @@ func infrastructurePause(ctx context.Context, env Env) (err error) {
 		return err
 	}
 	defer r.finish(&err)
-	for n := 1; n <= each; n++ {
-		for k := range keys {
-			if err := env.Bus.Publisher().Publish(topic, msg("key-"+strconv.Itoa(k), n)); err != nil {
-				return err
-			}
-		}
+	if err := publishInTurn(env.Bus, topic, keys, 1, each); err != nil {
+		return err
 	}
 	if err := seen.wait(ctx, keys*each); err != nil {
 		return err
 	}
-	for k := range keys {
-		key := "key-" + strconv.Itoa(k)
-		if err := seen.inOrder(key, payloads(key, 1, each)); err != nil {
-			return err
-		}
+	if err := eachKey(keys, each, seen.inOrder); err != nil {
+		return err
 	}
 	if p, q, l := pauses.Load(), resumes.Load(), letters.Load(); p == 0 || p != q || l != 0 {
 		return fmt.Errorf("%d pauses, %d resumes, %d dead letters; want as many resumes as pauses and no dead letter", p, q, l)
@@ -279,21 +266,14 @@ func failsAlone(ctx context.Context, env Env) (err error) {
 	case <-ctx.Done():
 		return fmt.Errorf("the first message was not handled: %w", ctx.Err())
 	}
-	for n := 1; n <= each; n++ {
-		for k := range keys {
-			if err := env.Bus.Publisher().Publish(topic, msg("key-"+strconv.Itoa(k), n)); err != nil {
-				return err
-			}
-		}
+	if err := publishInTurn(env.Bus, topic, keys, 1, each); err != nil {
+		return err
 	}
 	if err := seen.wait(ctx, keys*each+1); err != nil {
 		return err
 	}
-	for k := range keys {
-		key := "key-" + strconv.Itoa(k)
-		if err := seen.inOrder(key, payloads(key, 1, each)); err != nil {
-			return err
-		}
+	if err := eachKey(keys, each, seen.inOrder); err != nil {
+		return err
 	}
 	if n := letters.Load(); n != 1 {
 		return fmt.Errorf("%d dead letters of the message that fails alone, want 1", n)
@@ -334,12 +314,7 @@ func deadLetterOutage(ctx context.Context, env Env) (err error) {
 	if err := seen.wait(ctx, 2); err != nil {
 		return err
 	}
-	sub, err := subscribe(ctx, env.Bus, reader, topic+".DLT")
-	if err != nil {
-		return err
-	}
-	defer sub.closing(&err)
-	if err := sub.expectAll(ctx, "k#1"); err != nil {
+	if err := getsAll(ctx, env.Bus, topic+".DLT", reader, "k#1"); err != nil {
 		return err
 	}
 	if n := runs.Load(); n != 1 {

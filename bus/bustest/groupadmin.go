@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -38,17 +39,6 @@ func handled(ctx context.Context, b *bus.Bus, topic, group, key string, from, to
 	return getsAll(ctx, b, topic, group, payloads(key, from, to)...)
 }
 
-// getsAll subscribes, receives exactly these payloads and acknowledges them.
-func getsAll(ctx context.Context, b *bus.Bus, topic, group string, want ...string) error {
-	sub, err := subscribe(ctx, b, group, topic)
-	if err != nil {
-		return err
-	}
-	err = sub.expectAll(ctx, want...)
-	sub.closing(&err)
-	return err
-}
-
 // listed finds a group of a topic; ok is false when it is not listed.
 func listed(ctx context.Context, b *bus.Bus, topic, group string) (g driver.Group, ok bool, err error) {
 	all, err := b.Groups(ctx, topic)
@@ -80,6 +70,11 @@ func until(ctx context.Context, b *bus.Bus, topic, group, what string, is func(d
 
 func live(g driver.Group) bool    { return g.Live }
 func stopped(g driver.Group) bool { return !g.Live }
+
+// untilDone is until for a group that is stopped and has done every message.
+func untilDone(ctx context.Context, b *bus.Bus, topic, group string) error {
+	return until(ctx, b, topic, group, "stopped and done", func(g driver.Group) bool { return !g.Live && g.Messages == 0 })
+}
 
 func groupsAreListed(ctx context.Context, env Env) (err error) {
 	b, topic, group, other := env.Bus, name("topic"), name("group"), name("group")
@@ -140,24 +135,12 @@ func groupsAreListed(ctx context.Context, env Env) (err error) {
 
 // resetGroup leaves a gap, so that the transport has acknowledgements to delete.
 func resetGroup(ctx context.Context, env Env) error {
-	b, topic, group := env.Bus, name("topic"), name("group")
-	if err := declare(ctx, b, topic, group); err != nil {
-		return err
-	}
-	if err := b.Publisher().Publish(topic, append([]*message.Message{msg("a", 1)}, series("b", 1, 9)...)...); err != nil {
-		return err
-	}
-	sub, err := subscribe(ctx, b, group, topic)
+	b := env.Bus
+	topic, group, err := published(ctx, b, append(series("a", 1, 1), series("b", 1, 9)...)...)
 	if err != nil {
 		return err
 	}
-	for seen := 0; err == nil && seen < 10; seen++ {
-		var m *message.Message
-		if m, err = sub.next(ctx); err == nil && event.Key(m) != "a" {
-			m.Ack()
-		}
-	}
-	if sub.closing(&err); err != nil {
+	if err := during(ctx, b, topic, group, func(sub *subscribing) error { return sub.takeBut(ctx, 10, "a") }); err != nil {
 		return err
 	}
 	if err := until(ctx, b, topic, group, "stopped", stopped); err != nil {
@@ -169,7 +152,7 @@ func resetGroup(ctx context.Context, env Env) error {
 	if err := getsByKey(ctx, b, topic, group, map[string][]string{"a": payloads("a", 1, 1), "b": payloads("b", 1, 9)}); err != nil {
 		return err
 	}
-	if err := until(ctx, b, topic, group, "stopped and done", func(g driver.Group) bool { return !g.Live && g.Messages == 0 }); err != nil {
+	if err := untilDone(ctx, b, topic, group); err != nil {
 		return err
 	}
 	// A dry run counts, and changes nothing.
@@ -192,21 +175,18 @@ func getsByKey(ctx context.Context, b *bus.Bus, topic, group string, want map[st
 	for _, all := range want {
 		n += len(all)
 	}
-	sub, err := subscribe(ctx, b, group, topic)
-	if err != nil {
-		return err
-	}
 	got := map[string][]string{}
-	for range n {
-		var m *message.Message
-		if m, err = sub.next(ctx); err != nil {
-			err = fmt.Errorf("after %v: %w", got, err)
-			break
+	if err := during(ctx, b, topic, group, func(sub *subscribing) error {
+		for range n {
+			m, err := sub.next(ctx)
+			if err != nil {
+				return fmt.Errorf("after %v: %w", got, err)
+			}
+			got[event.Key(m)] = append(got[event.Key(m)], string(m.Payload))
+			m.Ack()
 		}
-		got[event.Key(m)] = append(got[event.Key(m)], string(m.Payload))
-		m.Ack()
-	}
-	if sub.closing(&err); err != nil {
+		return nil
+	}); err != nil {
 		return err
 	}
 	for key, all := range want {
@@ -223,7 +203,7 @@ func resetToPlaces(ctx context.Context, env Env) error {
 	if err := handled(ctx, b, topic, group, "k", 1, 5); err != nil {
 		return err
 	}
-	if err := until(ctx, b, topic, group, "stopped and done", func(g driver.Group) bool { return !g.Live && g.Messages == 0 }); err != nil {
+	if err := untilDone(ctx, b, topic, group); err != nil {
 		return err
 	}
 	before, _, err := listed(ctx, b, topic, group)
@@ -243,16 +223,12 @@ func resetToPlaces(ctx context.Context, env Env) error {
 	if err != nil {
 		return err
 	}
-	positions := map[int]int64{}
-	for n, at := range before.Positions {
-		positions[n] = at
-	}
 	for what, to := range map[string]struct {
 		place bus.Place
 		from  int
 	}{
 		"the time of the 6th message": {bus.Place{Since: behind.Oldest}, 6},
-		"its position":                {bus.Place{Positions: positions}, 6},
+		"its position":                {bus.Place{Positions: maps.Collect(slices.All(before.Positions))}, 6},
 		"the beginning":               {bus.Place{}, 1},
 	} {
 		if _, err := b.ResetGroup(ctx, topic, group, to.place, false); err != nil {
@@ -261,7 +237,7 @@ func resetToPlaces(ctx context.Context, env Env) error {
 		if err := getsAll(ctx, b, topic, group, payloads("k", to.from, 10)...); err != nil {
 			return fmt.Errorf("after a reset to %s: %w", what, err)
 		}
-		if err := until(ctx, b, topic, group, "stopped and done", func(g driver.Group) bool { return !g.Live && g.Messages == 0 }); err != nil {
+		if err := untilDone(ctx, b, topic, group); err != nil {
 			return err
 		}
 	}
@@ -303,12 +279,11 @@ func resetToPositions(ctx context.Context, env Env) error {
 		}
 		before[key], after[key] = payloads(key, 1, n), payloads(key, n+1, n+more)
 	}
-	done := func(g driver.Group) bool { return !g.Live && g.Messages == 0 }
 	gets := func(want map[string][]string) error {
 		if err := getsByKey(ctx, b, topic, group, want); err != nil {
 			return err
 		}
-		return until(ctx, b, topic, group, "stopped and done", done)
+		return untilDone(ctx, b, topic, group)
 	}
 	if err := gets(before); err != nil {
 		return err
@@ -325,11 +300,7 @@ func resetToPositions(ctx context.Context, env Env) error {
 	if err := gets(after); err != nil {
 		return err
 	}
-	positions := map[int]int64{}
-	for partition, position := range at.Positions {
-		positions[partition] = position
-	}
-	moved, err := b.ResetGroup(ctx, topic, group, bus.Place{Positions: positions}, false)
+	moved, err := b.ResetGroup(ctx, topic, group, bus.Place{Positions: maps.Collect(slices.All(at.Positions))}, false)
 	if err != nil {
 		return err
 	}

@@ -53,22 +53,14 @@ func groupsEachGetAll(ctx context.Context, env Env) (err error) {
 // groupResumes acknowledges a part, closes at once, and continues with a new subscriber: an
 // acknowledgement sent just before Close counts.
 func groupResumes(ctx context.Context, env Env) error {
-	topic, group := name("topic"), name("group")
-	if err := declare(ctx, env.Bus, topic, group); err != nil {
-		return err
-	}
-	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 30)...); err != nil {
+	topic, group, err := published(ctx, env.Bus, series("k", 1, 30)...)
+	if err != nil {
 		return err
 	}
 	var all []string
 	for len(all) < 30 {
-		sub, err := subscribe(ctx, env.Bus, group, topic)
-		if err != nil {
-			return err
-		}
-		got, err := sub.take(ctx, 10)
+		got, err := getsSome(ctx, env.Bus, topic, group, 10)
 		all = append(all, got...)
-		sub.closing(&err)
 		if err != nil {
 			return fmt.Errorf("resuming after %v: %w", all, err)
 		}
@@ -82,13 +74,7 @@ func newGroupStartsAtEarliest(ctx context.Context, env Env) error {
 		return err
 	}
 	for i := range 2 {
-		sub, err := subscribe(ctx, env.Bus, name("group"), topic)
-		if err != nil {
-			return err
-		}
-		err = sub.expectAll(ctx, payloads("k", 1, 10)...)
-		sub.closing(&err)
-		if err != nil {
+		if err := getsAll(ctx, env.Bus, topic, name("group"), payloads("k", 1, 10)...); err != nil {
 			return fmt.Errorf("group %d: %w", i+1, err)
 		}
 	}
@@ -113,24 +99,14 @@ func orderlyStop(ctx context.Context, env Env) (err error) {
 			return err
 		}
 	}
-	sub, err := subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return err
-	}
-	for range len(unacked) + len(others) {
-		var m *message.Message
-		if m, err = sub.next(ctx); err != nil {
-			break
-		}
-		if event.Key(m) != "a" {
-			m.Ack()
-		}
-	}
-	if sub.closing(&err); err != nil {
+	if err := during(ctx, env.Bus, topic, group, func(sub *subscribing) error {
+		return sub.takeBut(ctx, len(unacked)+len(others), "a")
+	}); err != nil {
 		return err
 	}
 
-	if sub, err = subscribe(ctx, env.Bus, group, topic); err != nil {
+	sub, err := subscribe(ctx, env.Bus, group, topic)
+	if err != nil {
 		return err
 	}
 	defer sub.closing(&err)
@@ -157,40 +133,14 @@ func orderlyStop(ctx context.Context, env Env) (err error) {
 // outOfOrderAcks acknowledges the later messages and not the first: only the prefix may be
 // stored.
 func outOfOrderAcks(ctx context.Context, env Env) error {
-	topic, group := name("topic"), name("group")
-	if err := declare(ctx, env.Bus, topic, group); err != nil {
-		return err
-	}
-	pub := env.Bus.Publisher()
-	if err := pub.Publish(topic, msg("a", 1), msg("b", 1), msg("c", 1), msg("b", 2)); err != nil {
-		return err
-	}
-	sub, err := subscribe(ctx, env.Bus, group, topic)
+	topic, group, err := published(ctx, env.Bus, msg("a", 1), msg("b", 1), msg("c", 1), msg("b", 2))
 	if err != nil {
 		return err
 	}
-	err = func() error {
-		for seen := 0; seen < 4; seen++ {
-			m, err := sub.next(ctx)
-			if err != nil {
-				return err
-			}
-			if event.Key(m) != "a" {
-				m.Ack()
-			}
-		}
-		return nil
-	}()
-	sub.closing(&err)
-	if err != nil {
+	if err := during(ctx, env.Bus, topic, group, func(sub *subscribing) error { return sub.takeBut(ctx, 4, "a") }); err != nil {
 		return err
 	}
-
-	sub, err = subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return err
-	}
-	err = func() error {
+	return during(ctx, env.Bus, topic, group, func(sub *subscribing) error {
 		for {
 			m, err := sub.next(ctx)
 			if err != nil {
@@ -201,50 +151,33 @@ func outOfOrderAcks(ctx context.Context, env Env) error {
 				return nil
 			}
 		}
-	}()
-	sub.closing(&err)
-	return err
+	})
 }
 
 func redeliveryAfterClose(ctx context.Context, env Env) error {
-	topic, group := name("topic"), name("group")
-	if err := declare(ctx, env.Bus, topic, group); err != nil {
-		return err
-	}
-	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 3)...); err != nil {
-		return err
-	}
-	for attempt := range 3 {
-		sub, err := subscribe(ctx, env.Bus, group, topic)
-		if err != nil {
-			return err
-		}
-		m, err := sub.next(ctx)
-		if err == nil && sub.ordered && string(m.Payload) != "k#1" {
-			err = fmt.Errorf("got %s, want k#1", m.Payload)
-		}
-		sub.closing(&err)
-		if err != nil {
-			return fmt.Errorf("attempt %d: %w", attempt+1, err)
-		}
-	}
-	sub, err := subscribe(ctx, env.Bus, group, topic)
+	topic, group, err := published(ctx, env.Bus, series("k", 1, 3)...)
 	if err != nil {
 		return err
 	}
-	err = sub.expectAll(ctx, payloads("k", 1, 3)...)
-	sub.closing(&err)
-	return err
+	for attempt := range 3 {
+		if err := during(ctx, env.Bus, topic, group, func(sub *subscribing) error {
+			m, err := sub.next(ctx)
+			if err == nil && sub.ordered && string(m.Payload) != "k#1" {
+				err = fmt.Errorf("got %s, want k#1", m.Payload)
+			}
+			return err
+		}); err != nil {
+			return fmt.Errorf("attempt %d: %w", attempt+1, err)
+		}
+	}
+	return getsAll(ctx, env.Bus, topic, group, payloads("k", 1, 3)...)
 }
 
 // redeliveryAfterContext ends a subscription by its context: its channel closes, messages that
 // are out can still be acknowledged, and the next subscription gets the others.
 func redeliveryAfterContext(ctx context.Context, env Env) (err error) {
-	topic, group := name("topic"), name("group")
-	if err := declare(ctx, env.Bus, topic, group); err != nil {
-		return err
-	}
-	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 3)...); err != nil {
+	topic, group, err := published(ctx, env.Bus, series("k", 1, 3)...)
+	if err != nil {
 		return err
 	}
 	sub, err := env.Bus.Subscriber(group, bus.SubscriberConfig{})
@@ -284,23 +217,18 @@ func redeliveryAfterContext(ctx context.Context, env Env) (err error) {
 }
 
 // declaredGroup publishes before the group has ever subscribed.
-func declaredGroup(ctx context.Context, env Env) (err error) {
+func declaredGroup(ctx context.Context, env Env) error {
 	topic, group := name("topic"), name("group")
 	for range 2 { // declaring is idempotent
-		if err := env.Bus.Declare(ctx, bus.Topic{Name: topic, Groups: []string{group, name("other")}}); err != nil {
+		if err := declare(ctx, env.Bus, topic, group, name("other")); err != nil {
 			return err
 		}
 	}
 	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 10)...); err != nil {
 		return err
 	}
-	if err := env.Bus.Declare(ctx, bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
+	if err := declare(ctx, env.Bus, topic, group); err != nil {
 		return fmt.Errorf("declare again after publishing: %w", err)
 	}
-	sub, err := subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return err
-	}
-	defer sub.closing(&err)
-	return sub.expectAll(ctx, payloads("k", 1, 10)...)
+	return getsAll(ctx, env.Bus, topic, group, payloads("k", 1, 10)...)
 }

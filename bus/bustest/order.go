@@ -23,17 +23,8 @@ func orderCases() []Case {
 // takes the rest.
 func orderPerKey(ctx context.Context, env Env) (err error) {
 	const keys, each = 6, 25
-	topic, group := name("topic"), name("group")
-	if err := declare(ctx, env.Bus, topic, group); err != nil {
-		return err
-	}
-	var batch []*message.Message
-	for n := 1; n <= each; n++ {
-		for k := range keys {
-			batch = append(batch, msg("key-"+strconv.Itoa(k), n))
-		}
-	}
-	if err := env.Bus.Publisher().Publish(topic, batch...); err != nil {
+	topic, group, err := published(ctx, env.Bus, inTurn(keys, 1, each)...)
+	if err != nil {
 		return err
 	}
 	sub, err := subscribe(ctx, env.Bus, group, topic)
@@ -66,13 +57,7 @@ func orderPerKey(ctx context.Context, env Env) (err error) {
 		}
 		m.Ack()
 	}
-	for k := range keys {
-		key := "key-" + strconv.Itoa(k)
-		if err := sameOrder(key, seen[key], payloads(key, 1, each)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return eachKey(keys, each, func(key string, want []string) error { return sameOrder(key, seen[key], want) })
 }
 
 // orderAcrossNack nacks every third message twice; no later message of its key may be delivered
@@ -85,12 +70,8 @@ func orderAcrossNack(ctx context.Context, env Env) (err error) {
 		return err
 	}
 	defer sub.closing(&err)
-	for n := 1; n <= each; n++ {
-		for k := range keys {
-			if err := env.Bus.Publisher().Publish(topic, msg("key-"+strconv.Itoa(k), n)); err != nil {
-				return err
-			}
-		}
+	if err := publishInTurn(env.Bus, topic, keys, 1, each); err != nil {
+		return err
 	}
 	acked, nacks := map[string][]string{}, map[string]int{}
 	for total := 0; total < keys*each; {

@@ -190,7 +190,7 @@ func closeIsIdempotent(ctx context.Context, env Env) error {
 	return nil
 }
 
-func publisherClose(ctx context.Context, env Env) (err error) {
+func publisherClose(ctx context.Context, env Env) error {
 	topic, group := name("topic"), name("group")
 	if err := declare(ctx, env.Bus, topic, group); err != nil {
 		return err
@@ -201,12 +201,7 @@ func publisherClose(ctx context.Context, env Env) (err error) {
 	if err := env.Bus.Publisher().Publish(topic, msg("k", 1)); err != nil {
 		return fmt.Errorf("after a user closed the shared publisher: %w", err)
 	}
-	sub, err := subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return err
-	}
-	defer sub.closing(&err)
-	return sub.expectAll(ctx, "k#1")
+	return getsAll(ctx, env.Bus, topic, group, "k#1")
 }
 
 func unknownParameter(ctx context.Context, env Env) error {
@@ -238,11 +233,8 @@ func lagOf(ctx context.Context, b *bus.Bus, topic, group string) (bus.Lag, error
 }
 
 func lagCountsDown(ctx context.Context, env Env) error {
-	topic, group := name("topic"), name("group")
-	if err := env.Bus.Declare(ctx, bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
-		return err
-	}
-	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 5)...); err != nil {
+	topic, group, err := published(ctx, env.Bus, series("k", 1, 5)...)
+	if err != nil {
 		return err
 	}
 	l, err := lagOf(ctx, env.Bus, topic, group)
@@ -252,13 +244,7 @@ func lagCountsDown(ctx context.Context, env Env) error {
 	if l.Messages != 5 {
 		return fmt.Errorf("lag is %d messages, want 5", l.Messages)
 	}
-	sub, err := subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return err
-	}
-	err = sub.expectAll(ctx, payloads("k", 1, 5)...)
-	sub.closing(&err)
-	if err != nil {
+	if err := getsAll(ctx, env.Bus, topic, group, payloads("k", 1, 5)...); err != nil {
 		return err
 	}
 	if l, err = lagOf(ctx, env.Bus, topic, group); err != nil {
@@ -271,12 +257,9 @@ func lagCountsDown(ctx context.Context, env Env) error {
 }
 
 func lagKnowsTheOldest(ctx context.Context, env Env) error {
-	topic, group := name("topic"), name("group")
-	if err := declare(ctx, env.Bus, topic, group); err != nil {
-		return err
-	}
 	before := time.Now().Add(-time.Minute) // the store's clock may differ
-	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 5)...); err != nil {
+	topic, group, err := published(ctx, env.Bus, series("k", 1, 5)...)
+	if err != nil {
 		return err
 	}
 	l, err := lagOf(ctx, env.Bus, topic, group)
@@ -289,7 +272,7 @@ func lagKnowsTheOldest(ctx context.Context, env Env) error {
 	return nil
 }
 
-func browse(ctx context.Context, env Env) (err error) {
+func browse(ctx context.Context, env Env) error {
 	topic, group := name("topic"), driver.RedriveGroup
 	if got, err := env.Bus.Browse(ctx, topic, 10); err != nil || len(got) != 0 {
 		return fmt.Errorf("an unknown topic: got %d messages, %v", len(got), err)
@@ -314,12 +297,7 @@ func browse(ctx context.Context, env Env) (err error) {
 			return fmt.Errorf("the newest three: %w", err)
 		}
 	}
-	sub, err := subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return err
-	}
-	defer sub.closing(&err)
-	return sub.expectAll(ctx, payloads("k", 1, 5)...)
+	return getsAll(ctx, env.Bus, topic, group, payloads("k", 1, 5)...)
 }
 
 func topicsAreFound(ctx context.Context, env Env) error {
