@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/internal/tcpproxy"
 )
 
@@ -56,6 +57,7 @@ const (
 // absentServer opens a bus whose server is absent. Writers fail in time, consumers wait and log
 // it, and both continue when the server is available.
 func absentServer(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	began := time.Now()
 	b, arrive, err := env.Absent()
 	if err != nil {
@@ -79,21 +81,14 @@ func absentServer(ctx context.Context, env Env) (err error) {
 			return err
 		},
 	} {
-		if err := failsInTime(ctx, what, do); err != nil {
-			return err
-		}
+		steps.Do(failsInTime(ctx, what, do))
 	}
 
 	warned := make(warnings, 1000)
 	stopped, stop := context.WithCancel(ctx)
 	defer stop()
-	first, err := waiting(stopped, b, topic, newTrail(b), warned)
-	if err != nil {
-		return err
-	}
-	if err := warned.next(ctx); err != nil {
-		return err
-	}
+	first := steps.Get(waiting(stopped, b, topic, newTrail(b), warned))
+	steps.Do(warned.next(ctx))
 	stop()
 	select {
 	case err := <-first.done:
@@ -113,10 +108,7 @@ func absentServer(ctx context.Context, env Env) (err error) {
 	}
 	second.stop = end
 	defer second.finish(&err)
-	sub, err := b.Subscriber(name("group"), bus.SubscriberConfig{Logger: slog.New(slog.NewTextHandler(warned, nil))})
-	if err != nil {
-		return err
-	}
+	sub := steps.Get(b.Subscriber(name("group"), bus.SubscriberConfig{Logger: slog.New(slog.NewTextHandler(warned, nil))}))
 	subscribed := make(chan error, 1)
 	listening := &subscribing{Subscriber: sub, ordered: ordered(b)}
 	go func() {
@@ -158,9 +150,7 @@ func absentServer(ctx context.Context, env Env) (err error) {
 			return fmt.Errorf("publish, when the server is there: %w", err)
 		}
 	}
-	if err := seen.wait(ctx, 1); err != nil {
-		return err
-	}
+	steps.Do(seen.wait(ctx, 1))
 	return listening.expectAll(ctx, "k#1")
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 func groupCases() []Case {
@@ -29,19 +30,15 @@ func groupCases() []Case {
 }
 
 func groupsEachGetAll(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	topic := name("topic")
 	var subs []*subscribing
 	for range 3 {
-		sub, err := subscribe(ctx, env.Bus, name("group"), topic)
-		if err != nil {
-			return err
-		}
+		sub := steps.Get(subscribe(ctx, env.Bus, name("group"), topic))
 		defer sub.closing(&err)
 		subs = append(subs, sub)
 	}
-	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 20)...); err != nil {
-		return err
-	}
+	steps.Do(env.Bus.Publisher().Publish(topic, series("k", 1, 20)...))
 	for i, sub := range subs {
 		if err := sub.expectAll(ctx, payloads("k", 1, 20)...); err != nil {
 			return fmt.Errorf("group %d: %w", i, err)
@@ -84,10 +81,9 @@ func newGroupStartsAtEarliest(ctx context.Context, env Env) error {
 // orderlyStop stops with one unacknowledged message before acknowledged ones, as far as the
 // transport hands these out.
 func orderlyStop(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	topic, group := name("topic"), name("group")
-	if err := declare(ctx, env.Bus, topic, group); err != nil {
-		return err
-	}
+	steps.Do(declare(ctx, env.Bus, topic, group))
 	pub := env.Bus.Publisher()
 	others, unacked := append(series("b", 1, 5), series("c", 1, 5)...), []*message.Message{msg("a", 1)}
 	calls := [][]*message.Message{unacked, others}
@@ -95,24 +91,15 @@ func orderlyStop(ctx context.Context, env Env) (err error) {
 		slices.Reverse(calls)
 	}
 	for _, messages := range calls {
-		if err := pub.Publish(topic, messages...); err != nil {
-			return err
-		}
+		steps.Do(pub.Publish(topic, messages...))
 	}
-	if err := during(ctx, env.Bus, topic, group, func(sub *subscribing) error {
+	steps.Do(during(ctx, env.Bus, topic, group, func(sub *subscribing) error {
 		return sub.takeBut(ctx, len(unacked)+len(others), "a")
-	}); err != nil {
-		return err
-	}
+	}))
 
-	sub, err := subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return err
-	}
+	sub := steps.Get(subscribe(ctx, env.Bus, group, topic))
 	defer sub.closing(&err)
-	if err := pub.Publish(topic, msg("a", 2), msg("b", 6), msg("c", 6)); err != nil {
-		return err
-	}
+	steps.Do(pub.Publish(topic, msg("a", 2), msg("b", 6), msg("c", 6)))
 	left := map[string][]string{"a": {"a#1", "a#2"}, "b": {"b#6"}, "c": {"c#6"}}
 	for range 4 {
 		m, err := sub.next(ctx)
@@ -132,14 +119,10 @@ func orderlyStop(ctx context.Context, env Env) (err error) {
 
 // outOfOrderAcks acknowledges the later messages and not the first: only the prefix may be
 // stored.
-func outOfOrderAcks(ctx context.Context, env Env) error {
-	topic, group, err := published(ctx, env.Bus, msg("a", 1), msg("b", 1), msg("c", 1), msg("b", 2))
-	if err != nil {
-		return err
-	}
-	if err := during(ctx, env.Bus, topic, group, func(sub *subscribing) error { return sub.takeBut(ctx, 4, "a") }); err != nil {
-		return err
-	}
+func outOfOrderAcks(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
+	topic, group := steps.Two(published(ctx, env.Bus, msg("a", 1), msg("b", 1), msg("c", 1), msg("b", 2)))
+	steps.Do(during(ctx, env.Bus, topic, group, func(sub *subscribing) error { return sub.takeBut(ctx, 4, "a") }))
 	return during(ctx, env.Bus, topic, group, func(sub *subscribing) error {
 		for {
 			m, err := sub.next(ctx)
@@ -176,25 +159,14 @@ func redeliveryAfterClose(ctx context.Context, env Env) error {
 // redeliveryAfterContext ends a subscription by its context: its channel closes, messages that
 // are out can still be acknowledged, and the next subscription gets the others.
 func redeliveryAfterContext(ctx context.Context, env Env) (err error) {
-	topic, group, err := published(ctx, env.Bus, series("k", 1, 3)...)
-	if err != nil {
-		return err
-	}
-	sub, err := env.Bus.Subscriber(group, bus.SubscriberConfig{})
-	if err != nil {
-		return err
-	}
+	defer steps.End(&err)
+	topic, group := steps.Two(published(ctx, env.Bus, series("k", 1, 3)...))
+	sub := steps.Get(env.Bus.Subscriber(group, bus.SubscriberConfig{}))
 	defer func() { err = errors.Join(err, sub.Close()) }()
 	sctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	ch, err := sub.Subscribe(sctx, topic)
-	if err != nil {
-		return err
-	}
-	first, err := (&subscribing{Subscriber: sub, ch: ch}).next(ctx)
-	if err != nil {
-		return err
-	}
+	ch := steps.Get(sub.Subscribe(sctx, topic))
+	first := steps.Get((&subscribing{Subscriber: sub, ch: ch}).next(ctx))
 	if ordered(env.Bus) && string(first.Payload) != "k#1" {
 		return fmt.Errorf("got %s, want k#1", first.Payload)
 	}
@@ -217,16 +189,13 @@ func redeliveryAfterContext(ctx context.Context, env Env) (err error) {
 }
 
 // declaredGroup publishes before the group has ever subscribed.
-func declaredGroup(ctx context.Context, env Env) error {
+func declaredGroup(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	topic, group := name("topic"), name("group")
 	for range 2 { // declaring is idempotent
-		if err := declare(ctx, env.Bus, topic, group, name("other")); err != nil {
-			return err
-		}
+		steps.Do(declare(ctx, env.Bus, topic, group, name("other")))
 	}
-	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 10)...); err != nil {
-		return err
-	}
+	steps.Do(env.Bus.Publisher().Publish(topic, series("k", 1, 10)...))
 	if err := declare(ctx, env.Bus, topic, group); err != nil {
 		return fmt.Errorf("declare again after publishing: %w", err)
 	}

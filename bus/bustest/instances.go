@@ -8,29 +8,21 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 // instancesShare has two buses that consume with one group; one of them stops in the middle and
 // the other finishes. Order per key must hold over both.
 func instancesShare(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	const keys, each = 4, 20
 	topic, group := name("topic"), name("group")
-	if err := declare(ctx, env.Bus, topic, group); err != nil {
-		return err
-	}
-	other, err := env.Again()
-	if err != nil {
-		return err
-	}
+	steps.Do(declare(ctx, env.Bus, topic, group))
+	other := steps.Get(env.Again())
 	defer func() { err = errors.Join(err, other.Close()) }()
 
-	if err := publishInTurn(env.Bus, topic, keys, 1, each/2); err != nil {
-		return err
-	}
-	first, err := subscribe(ctx, other, group, topic)
-	if err != nil {
-		return err
-	}
+	steps.Do(publishInTurn(env.Bus, topic, keys, 1, each/2))
+	first := steps.Get(subscribe(ctx, other, group, topic))
 	defer first.closing(&err)
 	seen, taken := map[string][]string{}, 0
 	take := func(m *message.Message) {
@@ -40,16 +32,10 @@ func instancesShare(ctx context.Context, env Env) (err error) {
 	}
 	const before = keys * each / 8 // acknowledged before the second instance starts
 	for taken < before {
-		m, err := first.next(ctx)
-		if err != nil {
-			return err
-		}
+		m := steps.Get(first.next(ctx))
 		take(m)
 	}
-	second, err := subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return err
-	}
+	second := steps.Get(subscribe(ctx, env.Bus, group, topic))
 	defer second.closing(&err)
 	for taken < 2*before {
 		select {
@@ -68,12 +54,8 @@ func instancesShare(ctx context.Context, env Env) (err error) {
 		}
 	}
 	// It may have one more message, delivered and not read.
-	if err := first.Close(); err != nil {
-		return err
-	}
-	if err := publishInTurn(env.Bus, topic, keys, each/2+1, each); err != nil {
-		return err
-	}
+	steps.Do(first.Close())
+	steps.Do(publishInTurn(env.Bus, topic, keys, each/2+1, each))
 	done := func() bool {
 		for k := range keys {
 			if got, last := seen[keyed(k)], payloads(keyed(k), each, each); len(got) == 0 || got[len(got)-1] != last[0] {
@@ -95,32 +77,16 @@ func instancesShare(ctx context.Context, env Env) (err error) {
 // takesOver has one key, so that the acknowledged messages are a prefix: the second instance
 // stands by, and resumes exactly there when the first has stopped.
 func takesOver(ctx context.Context, env Env) (err error) {
-	topic, group, err := published(ctx, env.Bus, series("k", 1, 20)...)
-	if err != nil {
-		return err
-	}
-	other, err := env.Again()
-	if err != nil {
-		return err
-	}
+	defer steps.End(&err)
+	topic, group := steps.Two(published(ctx, env.Bus, series("k", 1, 20)...))
+	other := steps.Get(env.Again())
 	defer func() { err = errors.Join(err, other.Close()) }()
-	first, err := subscribe(ctx, other, group, topic)
-	if err != nil {
-		return err
-	}
+	first := steps.Get(subscribe(ctx, other, group, topic))
 	defer first.closing(&err)
-	all, err := first.take(ctx, 10)
-	if err != nil {
-		return err
-	}
-	second, err := subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return err
-	}
+	all := steps.Get(first.take(ctx, 10))
+	second := steps.Get(subscribe(ctx, env.Bus, group, topic))
 	defer second.closing(&err)
-	if err := first.Close(); err != nil {
-		return err
-	}
+	steps.Do(first.Close())
 	rest, err := second.take(ctx, 10)
 	if err != nil {
 		return fmt.Errorf("after %v and %v: %w", all, rest, err)

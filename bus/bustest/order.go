@@ -8,6 +8,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 func orderCases() []Case {
@@ -22,15 +23,10 @@ func orderCases() []Case {
 // orderPerKey holds the first message of every key until all keys are out at the same time, then
 // takes the rest.
 func orderPerKey(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	const keys, each = 6, 25
-	topic, group, err := published(ctx, env.Bus, inTurn(keys, 1, each)...)
-	if err != nil {
-		return err
-	}
-	sub, err := subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return err
-	}
+	topic, group := steps.Two(published(ctx, env.Bus, inTurn(keys, 1, each)...))
+	sub := steps.Get(subscribe(ctx, env.Bus, group, topic))
 	defer sub.closing(&err)
 
 	seen := map[string][]string{}
@@ -63,16 +59,12 @@ func orderPerKey(ctx context.Context, env Env) (err error) {
 // orderAcrossNack nacks every third message twice; no later message of its key may be delivered
 // before it is acknowledged.
 func orderAcrossNack(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	const keys, each = 3, 12
 	topic, group := name("topic"), name("group")
-	sub, err := subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return err
-	}
+	sub := steps.Get(subscribe(ctx, env.Bus, group, topic))
 	defer sub.closing(&err)
-	if err := publishInTurn(env.Bus, topic, keys, 1, each); err != nil {
-		return err
-	}
+	steps.Do(publishInTurn(env.Bus, topic, keys, 1, each))
 	acked, nacks := map[string][]string{}, map[string]int{}
 	for total := 0; total < keys*each; {
 		m, err := sub.next(ctx)
@@ -106,37 +98,26 @@ func keylessIsOneKey(ctx context.Context, env Env) (err error) {
 }
 
 func blockedKey(ctx context.Context, env Env, key string) (err error) {
+	defer steps.End(&err)
 	const others = 10
 	topic, group := name("topic"), name("group")
-	sub, err := subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return err
-	}
+	sub := steps.Get(subscribe(ctx, env.Bus, group, topic))
 	defer sub.closing(&err)
 	pub := env.Bus.Publisher()
 	pair, together := series(key, 1, 2), 2
 	if !ordered(env.Bus) {
 		together = 1
 	}
-	if err := pub.Publish(topic, pair[:together]...); err != nil {
-		return err
-	}
-	first, err := sub.expect(ctx, key+"#1")
-	if err != nil {
-		return err
-	}
+	steps.Do(pub.Publish(topic, pair[:together]...))
+	first := steps.Get(sub.expect(ctx, key+"#1"))
 	if together == 1 {
-		if err := pub.Publish(topic, pair[1]); err != nil {
-			return err
-		}
+		steps.Do(pub.Publish(topic, pair[1]))
 	}
 	// Each of these is published when the second message has been there for a while, so it would
 	// have been delivered before them.
 	for k := range others {
 		other := "other-" + strconv.Itoa(k)
-		if err := pub.Publish(topic, msg(other, 1)); err != nil {
-			return err
-		}
+		steps.Do(pub.Publish(topic, msg(other, 1)))
 		m, err := sub.expect(ctx, other+"#1")
 		if err != nil {
 			return fmt.Errorf("while %s#1 is not acknowledged: %w", key, err)

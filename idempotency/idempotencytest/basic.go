@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 var errHandler = errors.New("the handler failed")
@@ -21,19 +22,16 @@ func basicCases() []testCase {
 	}
 }
 
-func freshThenDuplicate(ctx context.Context, h Harness) error {
+func freshThenDuplicate(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	e, key := newEffects(h), "group:1"
-	if err := e.expect(ctx, "before", key, "one", false, 0); err != nil {
-		return err
-	}
+	steps.Do(e.expect(ctx, "before", key, "one", false, 0))
 	for i, want := range []bool{true, false, false} {
 		fresh, err := h.Store.Once(ctx, record(key), func(ctx context.Context) error { return e.do(ctx, "one", nil) })
 		if err != nil || fresh != want {
 			return fmt.Errorf("delivery %d: fresh %v, %w; want %v", i+1, fresh, orNil(err), want)
 		}
-		if err := e.expect(ctx, fmt.Sprintf("after delivery %d", i+1), key, "one", true, 1); err != nil {
-			return err
-		}
+		steps.Do(e.expect(ctx, fmt.Sprintf("after delivery %d", i+1), key, "one", true, 1))
 	}
 	fresh, err := h.Store.Once(ctx, record("group:2"), func(ctx context.Context) error { return e.do(ctx, "two", nil) })
 	if err != nil || !fresh {
@@ -102,22 +100,21 @@ func panicLeavesNoKey(ctx context.Context, h Harness) error {
 	return e.expect(ctx, "at the end", key, "one", true, 1)
 }
 
-func cancelledContext(ctx context.Context, h Harness) error {
+func cancelledContext(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	e, key := newEffects(h), "group:1"
 	done, cancel := context.WithCancel(ctx)
 	cancel()
-	fresh, err := h.Store.Once(done, record(key), func(ctx context.Context) error { return e.do(ctx, "one", nil) })
-	if !errors.Is(err, context.Canceled) || fresh {
+	one := func(ctx context.Context) error { return e.do(ctx, "one", nil) }
+	if fresh, err := h.Store.Once(done, record(key), one); !errors.Is(err, context.Canceled) || fresh {
 		return fmt.Errorf("a cancelled delivery: fresh %v, %w; want false and context.Canceled", fresh, orNil(err))
 	}
-	if err := e.expect(ctx, "after the cancelled delivery", key, "one", false, 0); err != nil {
-		return err
-	}
+	steps.Do(e.expect(ctx, "after the cancelled delivery", key, "one", false, 0))
 
 	// A duplicate that waits for a running call ends with its own context.
 	waiting, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	_, err = h.Store.Once(ctx, record(key), func(ctx context.Context) error {
+	steps.Get(h.Store.Once(ctx, record(key), func(ctx context.Context) error {
 		result := make(chan error, 1)
 		go func() {
 			_, err := h.Store.Once(waiting, record(key), func(context.Context) error {
@@ -136,9 +133,6 @@ func cancelledContext(ctx context.Context, h Harness) error {
 			return errors.New("a waiting duplicate did not heed its context")
 		}
 		return e.do(ctx, "one", nil)
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	return e.expect(ctx, "at the end", key, "one", true, 1)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/idempotency/driver"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 // tokensGrow: every claim's token is above the earlier ones, however the claim before ended,
@@ -157,18 +158,15 @@ func leaseCancelled(ctx context.Context, h LeaseHarness) error {
 
 // otherRequest: a different fingerprint is refused in every state but released, which keeps no
 // data of the first request.
-func otherRequest(ctx context.Context, h LeaseHarness) error {
+func otherRequest(ctx context.Context, h LeaseHarness) (err error) {
+	defer steps.End(&err)
 	mine, other := record("group:1"), record("group:1")
 	mine.Fingerprint, other.Fingerprint = "f1", "F1"
-	if _, err := claim(ctx, h.Store, mine, minute, driver.Claimed); err != nil {
-		return err
-	}
+	steps.Get(claim(ctx, h.Store, mine, minute, driver.Claimed))
 	if _, err := claim(ctx, h.Peer, other, minute, driver.Mismatch); err != nil {
 		return fmt.Errorf("while the first is running: %w", err)
 	}
-	if err := h.Backdate(ctx, mine.Key, 2*minute); err != nil {
-		return err
-	}
+	steps.Do(h.Backdate(ctx, mine.Key, 2*minute))
 	if _, err := claim(ctx, h.Peer, other, minute, driver.Mismatch); err != nil {
 		return fmt.Errorf("after the first's deadline: %w", err)
 	}
@@ -176,15 +174,11 @@ func otherRequest(ctx context.Context, h LeaseHarness) error {
 	if err != nil {
 		return fmt.Errorf("the first's own retry: %w", err)
 	}
-	if err := must("Release", h.Store.Release(ctx, c)); err != nil {
-		return err
-	}
+	steps.Do(must("Release", h.Store.Release(ctx, c)))
 	if c, err = claim(ctx, h.Peer, other, minute, driver.Claimed); err != nil {
 		return fmt.Errorf("after a release: %w", err)
 	}
-	if err := must("Complete", h.Peer.Complete(ctx, c, []byte("other's"))); err != nil {
-		return err
-	}
+	steps.Do(must("Complete", h.Peer.Complete(ctx, c, []byte("other's"))))
 	m, err := claim(ctx, h.Store, mine, minute, driver.Mismatch)
 	if err != nil {
 		return fmt.Errorf("after the other's end: %w", err)
@@ -195,24 +189,17 @@ func otherRequest(ctx context.Context, h LeaseHarness) error {
 	return nil
 }
 
-func results(ctx context.Context, h LeaseHarness) error {
+func results(ctx context.Context, h LeaseHarness) (err error) {
+	defer steps.End(&err)
 	all := make([]byte, 256)
 	for i := range all {
 		all[i] = byte(i)
 	}
 	for i, result := range [][]byte{nil, {}, all, []byte("한글 🎟"), bytes.Repeat(all, 2000)} {
 		r := record(fmt.Sprintf("group:%d", i))
-		c, err := claim(ctx, h.Store, r, minute, driver.Claimed)
-		if err != nil {
-			return err
-		}
-		if err := must("Complete", h.Store.Complete(ctx, c, result)); err != nil {
-			return err
-		}
-		done, err := claim(ctx, h.Peer, r, minute, driver.Done)
-		if err != nil {
-			return err
-		}
+		c := steps.Get(claim(ctx, h.Store, r, minute, driver.Claimed))
+		steps.Do(must("Complete", h.Store.Complete(ctx, c, result)))
+		done := steps.Get(claim(ctx, h.Peer, r, minute, driver.Done))
 		if !bytes.Equal(done.Result, result) {
 			return fmt.Errorf("a result of %d bytes came back with %d, or others", len(result), len(done.Result))
 		}

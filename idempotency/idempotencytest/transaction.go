@@ -8,6 +8,7 @@ import (
 
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/internal/intx"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -91,33 +92,28 @@ func outerCommit(ctx context.Context, h Harness) error {
 	)
 }
 
-func outerRollback(ctx context.Context, h Harness) error {
+func outerRollback(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	e, key := newEffects(h), "group:1"
 	handler := func(ctx context.Context) error { return e.do(ctx, "one", nil) }
-	err := sqltx.Do(ctx, h.DB, func(ctx context.Context, _ *sql.Tx) error {
+	if err := sqltx.Do(ctx, h.DB, func(ctx context.Context, _ *sql.Tx) error {
 		if fresh, err := h.Store.Once(ctx, record(key), handler); err != nil || !fresh {
 			return fmt.Errorf("inside an outer transaction: fresh %v, %w; want true", fresh, orNil(err))
 		}
 		return errHandler
-	})
-	if !errors.Is(err, errHandler) {
+	}); !errors.Is(err, errHandler) {
 		return fmt.Errorf("the outer transaction ended with %w", orNil(err))
 	}
-	if err := e.expect(ctx, "after the outer rollback", key, "one", false, 0); err != nil {
-		return err
-	}
+	steps.Do(e.expect(ctx, "after the outer rollback", key, "one", false, 0))
 	// A failed handler dooms the outer transaction, even if its error is ignored there: the
 	// handler's writes must not be committed.
-	err = sqltx.Do(ctx, h.DB, func(ctx context.Context, _ *sql.Tx) error {
+	if err := sqltx.Do(ctx, h.DB, func(ctx context.Context, _ *sql.Tx) error {
 		_, _ = h.Store.Once(ctx, record(key), func(ctx context.Context) error { return e.do(ctx, "one", errHandler) })
 		return nil
-	})
-	if !errors.Is(err, sqltx.ErrDoomed) {
+	}); !errors.Is(err, sqltx.ErrDoomed) {
 		return fmt.Errorf("an outer transaction that ignores the handler's error ended with %w, want ErrDoomed", orNil(err))
 	}
-	if err := e.expect(ctx, "after the doomed transaction", key, "one", false, 0); err != nil {
-		return err
-	}
+	steps.Do(e.expect(ctx, "after the doomed transaction", key, "one", false, 0))
 	if fresh, err := h.Store.Once(ctx, record(key), handler); err != nil || !fresh {
 		return fmt.Errorf("the delivery after the rollbacks: fresh %v, %w; want true", fresh, orNil(err))
 	}
