@@ -1,6 +1,7 @@
 package idempotency
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,12 +60,8 @@ func NewLayered(fast driver.Precheck, truth driver.BatchStore, cfg LayeredConfig
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = 50 * time.Millisecond
-	}
-	if cfg.Rest == 0 {
-		cfg.Rest = time.Second
-	}
+	cfg.Timeout = cmp.Or(cfg.Timeout, 50*time.Millisecond)
+	cfg.Rest = cmp.Or(cfg.Rest, time.Second)
 	return &layered{fast: fast, truth: truth, cfg: cfg}, nil
 }
 
