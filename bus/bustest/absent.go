@@ -60,9 +60,7 @@ func absentServer(ctx context.Context, env Env) (err error) {
 	defer steps.End(&err)
 	began := time.Now()
 	b, arrive, err := env.Absent()
-	if err != nil {
-		return fmt.Errorf("open while the server is absent: %w", err)
-	}
+	steps.Named(err, "open while the server is absent")
 	defer func() { err = errors.Join(err, b.Close()) }()
 	if took := time.Since(began); took > soon {
 		return fmt.Errorf("opening took %s while the server is absent", took)
@@ -92,9 +90,7 @@ func absentServer(ctx context.Context, env Env) (err error) {
 	stop()
 	select {
 	case err := <-first.done:
-		if err != nil {
-			return fmt.Errorf("a runner that was stopped while it waits: %w", err)
-		}
+		steps.Named(err, "a runner that was stopped while it waits")
 	case <-time.After(late):
 		return errors.New("a runner that waits does not stop")
 	}
@@ -142,13 +138,9 @@ func absentServer(ctx context.Context, env Env) (err error) {
 	case <-ctx.Done():
 		return fmt.Errorf("the server is there, and the runner does not run: %w", ctx.Err())
 	}
-	if err := b.Ping(ctx); err != nil {
-		return fmt.Errorf("ping, when the server is there: %w", err)
-	}
+	steps.Named(b.Ping(ctx), "ping, when the server is there")
 	for _, to := range []string{topic, other} {
-		if err := b.Publisher().Publish(to, msg("k", 1)); err != nil {
-			return fmt.Errorf("publish, when the server is there: %w", err)
-		}
+		steps.Named(b.Publisher().Publish(to, msg("k", 1)), "publish, when the server is there")
 	}
 	steps.Do(seen.wait(ctx, 1))
 	return listening.expectAll(ctx, "k#1")

@@ -127,9 +127,7 @@ func poisonMessage(ctx context.Context, env Env) (err error) {
 	sub := steps.Get(subscribe(ctx, env.Bus, reader, topic+".DLT"))
 	defer sub.closing(&err)
 	dead, err := sub.next(ctx)
-	if err != nil {
-		return fmt.Errorf("the dead letter: %w", err)
-	}
+	steps.Named(err, "the dead letter")
 	dead.Ack()
 	if dead.UUID != poison.UUID || string(dead.Payload) != "bad#3" {
 		return fmt.Errorf("the dead letter is %s %q, want %s %q", dead.UUID, dead.Payload, poison.UUID, "bad#3")

@@ -180,9 +180,7 @@ func resetToPlaces(ctx context.Context, env Env) (err error) {
 		if _, err := b.ResetGroup(ctx, topic, group, to.place, false); err != nil {
 			return fmt.Errorf("reset to %s: %w", what, err)
 		}
-		if err := getsAll(ctx, b, topic, group, payloads("k", to.from, 10)...); err != nil {
-			return fmt.Errorf("after a reset to %s: %w", what, err)
-		}
+		steps.Named(getsAll(ctx, b, topic, group, payloads("k", to.from, 10)...), "after a reset to %s", what)
 		steps.Do(untilDone(ctx, b, topic, group))
 	}
 	steps.Do(b.Publisher().Publish(topic, msg("k", 11)))
@@ -229,9 +227,7 @@ func resetToPositions(ctx context.Context, env Env) (err error) {
 	if moved.Skipped != 0 {
 		return fmt.Errorf("a reset back to the positions %v says %+v", at.Positions, moved)
 	}
-	if err := gets(after); err != nil {
-		return fmt.Errorf("after a reset back to the positions %v: %w", at.Positions, err)
-	}
+	steps.Named(gets(after), "after a reset back to the positions %v", at.Positions)
 	return nil
 }
 
@@ -252,13 +248,9 @@ func deletedGroup(ctx context.Context, env Env) (err error) {
 		return fmt.Errorf("a deleted group is listed (%t): %w", ok, err)
 	}
 	if b.Capabilities().Replay {
-		if err := getsAll(ctx, b, topic, group, payloads("k", 1, 5)...); err != nil {
-			return fmt.Errorf("made anew: %w", err)
-		}
+		steps.Named(getsAll(ctx, b, topic, group, payloads("k", 1, 5)...), "made anew")
 	}
-	if err := getsAll(ctx, b, topic, other, payloads("k", 4, 5)...); err != nil {
-		return fmt.Errorf("another group of the topic: %w", err)
-	}
+	steps.Named(getsAll(ctx, b, topic, other, payloads("k", 4, 5)...), "another group of the topic")
 	return nil
 }
 
@@ -314,9 +306,7 @@ func readConsumesNothing(ctx context.Context, env Env) (err error) {
 		read = append(read, string(m.Payload))
 		return nil
 	}))
-	if err := same(b, "k", read, payloads("k", 1, 5)); err != nil {
-		return fmt.Errorf("reading from the beginning: %w", err)
-	}
+	steps.Named(same(b, "k", read, payloads("k", 1, 5)), "reading from the beginning")
 	steps.Do(b.Read(ctx, topic, bus.Place{Latest: true}, func(m *message.Message) error {
 		return fmt.Errorf("reading from behind the newest message gives %s", m.Payload)
 	}))

@@ -40,40 +40,31 @@ func groupsEachGetAll(ctx context.Context, env Env) (err error) {
 	}
 	steps.Do(env.Bus.Publisher().Publish(topic, series("k", 1, 20)...))
 	for i, sub := range subs {
-		if err := sub.expectAll(ctx, payloads("k", 1, 20)...); err != nil {
-			return fmt.Errorf("group %d: %w", i, err)
-		}
+		steps.Named(sub.expectAll(ctx, payloads("k", 1, 20)...), "group %d", i)
 	}
 	return nil
 }
 
 // groupResumes acknowledges a part, closes at once, and continues with a new subscriber: an
 // acknowledgement sent just before Close counts.
-func groupResumes(ctx context.Context, env Env) error {
-	topic, group, err := published(ctx, env.Bus, series("k", 1, 30)...)
-	if err != nil {
-		return err
-	}
+func groupResumes(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
+	topic, group := steps.Two(published(ctx, env.Bus, series("k", 1, 30)...))
 	var all []string
 	for len(all) < 30 {
 		got, err := getsSome(ctx, env.Bus, topic, group, 10)
 		all = append(all, got...)
-		if err != nil {
-			return fmt.Errorf("resuming after %v: %w", all, err)
-		}
+		steps.Named(err, "resuming after %v", all)
 	}
 	return same(env.Bus, "k", all, payloads("k", 1, 30))
 }
 
-func newGroupStartsAtEarliest(ctx context.Context, env Env) error {
+func newGroupStartsAtEarliest(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	topic := name("topic")
-	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 10)...); err != nil {
-		return err
-	}
+	steps.Do(env.Bus.Publisher().Publish(topic, series("k", 1, 10)...))
 	for i := range 2 {
-		if err := getsAll(ctx, env.Bus, topic, name("group"), payloads("k", 1, 10)...); err != nil {
-			return fmt.Errorf("group %d: %w", i+1, err)
-		}
+		steps.Named(getsAll(ctx, env.Bus, topic, name("group"), payloads("k", 1, 10)...), "group %d", i+1)
 	}
 	return nil
 }
@@ -103,9 +94,7 @@ func orderlyStop(ctx context.Context, env Env) (err error) {
 	left := map[string][]string{"a": {"a#1", "a#2"}, "b": {"b#6"}, "c": {"c#6"}}
 	for range 4 {
 		m, err := sub.next(ctx)
-		if err != nil {
-			return fmt.Errorf("%v have not come: %w", left, err)
-		}
+		steps.Named(err, "%v have not come", left)
 		key := event.Key(m)
 		i := slices.Index(left[key], string(m.Payload))
 		if i < 0 || i > 0 && sub.ordered {
@@ -137,21 +126,17 @@ func outOfOrderAcks(ctx context.Context, env Env) (err error) {
 	})
 }
 
-func redeliveryAfterClose(ctx context.Context, env Env) error {
-	topic, group, err := published(ctx, env.Bus, series("k", 1, 3)...)
-	if err != nil {
-		return err
-	}
+func redeliveryAfterClose(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
+	topic, group := steps.Two(published(ctx, env.Bus, series("k", 1, 3)...))
 	for attempt := range 3 {
-		if err := during(ctx, env.Bus, topic, group, func(sub *subscribing) error {
+		steps.Named(during(ctx, env.Bus, topic, group, func(sub *subscribing) error {
 			m, err := sub.next(ctx)
 			if err == nil && sub.ordered && string(m.Payload) != "k#1" {
 				err = fmt.Errorf("got %s, want k#1", m.Payload)
 			}
 			return err
-		}); err != nil {
-			return fmt.Errorf("attempt %d: %w", attempt+1, err)
-		}
+		}), "attempt %d", attempt+1)
 	}
 	return getsAll(ctx, env.Bus, topic, group, payloads("k", 1, 3)...)
 }
@@ -196,8 +181,6 @@ func declaredGroup(ctx context.Context, env Env) (err error) {
 		steps.Do(declare(ctx, env.Bus, topic, group, name("other")))
 	}
 	steps.Do(env.Bus.Publisher().Publish(topic, series("k", 1, 10)...))
-	if err := declare(ctx, env.Bus, topic, group); err != nil {
-		return fmt.Errorf("declare again after publishing: %w", err)
-	}
+	steps.Named(declare(ctx, env.Bus, topic, group), "declare again after publishing")
 	return getsAll(ctx, env.Bus, topic, group, payloads("k", 1, 10)...)
 }

@@ -88,9 +88,7 @@ func takesOver(ctx context.Context, env Env) (err error) {
 	defer second.closing(&err)
 	steps.Do(first.Close())
 	rest, err := second.take(ctx, 10)
-	if err != nil {
-		return fmt.Errorf("after %v and %v: %w", all, rest, err)
-	}
+	steps.Named(err, "after %v and %v", all, rest)
 	return same(env.Bus, "k", append(all, rest...), payloads("k", 1, 20))
 }
 
@@ -108,19 +106,15 @@ func withoutRepeats(all []string) []string {
 	return first
 }
 
-func survivesReopening(ctx context.Context, env Env) error {
-	topic, group, err := published(ctx, env.Bus, series("k", 1, 10)...)
-	if err != nil {
-		return err
-	}
+func survivesReopening(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
+	topic, group := steps.Two(published(ctx, env.Bus, series("k", 1, 10)...))
 	all, err := getsSome(ctx, env.Bus, topic, group, 4)
 	if err = errors.Join(err, env.Bus.Close()); err != nil {
 		return err
 	}
 	again, err := env.Again()
-	if err != nil {
-		return fmt.Errorf("open again: %w", err)
-	}
+	steps.Named(err, "open again")
 	rest, err := getsSome(ctx, again, topic, group, 6)
 	return errors.Join(err, again.Close(), same(again, "k", append(all, rest...), payloads("k", 1, 10)))
 }

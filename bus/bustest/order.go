@@ -33,9 +33,7 @@ func orderPerKey(ctx context.Context, env Env) (err error) {
 	var held []*message.Message
 	for total := 0; total < keys*each; total++ {
 		m, err := sub.next(ctx)
-		if err != nil {
-			return fmt.Errorf("after %d of %d: %w", total, keys*each, err)
-		}
+		steps.Named(err, "after %d of %d", total, keys*each)
 		key := event.Key(m)
 		seen[key] = append(seen[key], string(m.Payload))
 		if len(held) < keys {
@@ -68,9 +66,7 @@ func orderAcrossNack(ctx context.Context, env Env) (err error) {
 	acked, nacks := map[string][]string{}, map[string]int{}
 	for total := 0; total < keys*each; {
 		m, err := sub.next(ctx)
-		if err != nil {
-			return fmt.Errorf("after %d of %d: %w", total, keys*each, err)
-		}
+		steps.Named(err, "after %d of %d", total, keys*each)
 		key, payload := event.Key(m), string(m.Payload)
 		if want := key + "#" + strconv.Itoa(len(acked[key])+1); payload != want {
 			return fmt.Errorf("got %s while %s is not acknowledged", payload, want)
@@ -119,9 +115,7 @@ func blockedKey(ctx context.Context, env Env, key string) (err error) {
 		other := "other-" + strconv.Itoa(k)
 		steps.Do(pub.Publish(topic, msg(other, 1)))
 		m, err := sub.expect(ctx, other+"#1")
-		if err != nil {
-			return fmt.Errorf("while %s#1 is not acknowledged: %w", key, err)
-		}
+		steps.Named(err, "while %s#1 is not acknowledged", key)
 		m.Ack()
 	}
 	first.Ack()

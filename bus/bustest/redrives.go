@@ -124,9 +124,7 @@ func (g *grave) came(ctx context.Context, atLeast bool, places ...int) (err erro
 	}
 	for len(missing) > 0 {
 		m, err := sub.next(ctx)
-		if err != nil {
-			return fmt.Errorf("%d of %d events came back: %w", len(places)-len(missing), len(places), err)
-		}
+		steps.Named(err, "%d of %d events came back", len(places)-len(missing), len(places))
 		m.Ack()
 		want, ok := missing[m.UUID]
 		if !ok {

@@ -63,9 +63,7 @@ func roundTrip(ctx context.Context, env Env) (err error) {
 	steps.Do(env.Bus.Publisher().Publish(topic, cases...))
 	for i := range cases {
 		got, err := sub.next(ctx)
-		if err != nil {
-			return fmt.Errorf("message %d: %w", i, err)
-		}
+		steps.Named(err, "message %d", i)
 		got.Ack()
 		want := cases[i]
 		if j := slices.IndexFunc(cases, func(m *message.Message) bool { return m.UUID == got.UUID }); j >= 0 && !sub.ordered {
@@ -143,16 +141,12 @@ func became(err error, n int, outcomes ...driver.Outcome) error {
 	return nil
 }
 
-func closeIsIdempotent(ctx context.Context, env Env) error {
+func closeIsIdempotent(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	topic := name("topic")
-	sub, err := subscribe(ctx, env.Bus, name("group"), topic)
-	if err != nil {
-		return err
-	}
+	sub := steps.Get(subscribe(ctx, env.Bus, name("group"), topic))
 	for range 3 {
-		if err := sub.Close(); err != nil {
-			return fmt.Errorf("close the subscriber: %w", err)
-		}
+		steps.Named(sub.Close(), "close the subscriber")
 	}
 	if _, ok := <-sub.ch; ok {
 		return errors.New("the channel is open after Close")
@@ -165,9 +159,7 @@ func closeIsIdempotent(ctx context.Context, env Env) error {
 		return err
 	}
 	for range 3 {
-		if err := env.Bus.Close(); err != nil {
-			return fmt.Errorf("close the bus: %w", err)
-		}
+		steps.Named(env.Bus.Close(), "close the bus")
 	}
 	select {
 	case _, ok := <-sub.ch:
@@ -185,9 +177,7 @@ func publisherClose(ctx context.Context, env Env) (err error) {
 	topic, group := name("topic"), name("group")
 	steps.Do(declare(ctx, env.Bus, topic, group))
 	steps.Do(env.Bus.Publisher().Close())
-	if err := env.Bus.Publisher().Publish(topic, msg("k", 1)); err != nil {
-		return fmt.Errorf("after a user closed the shared publisher: %w", err)
-	}
+	steps.Named(env.Bus.Publisher().Publish(topic, msg("k", 1)), "after a user closed the shared publisher")
 	return getsAll(ctx, env.Bus, topic, group, "k#1")
 }
 
@@ -262,9 +252,7 @@ func browse(ctx context.Context, env Env) (err error) {
 		for _, m := range got {
 			have = append(have, string(m.Payload))
 		}
-		if err := sameOrder("k", have, payloads("k", 3, 5)); err != nil {
-			return fmt.Errorf("the newest three: %w", err)
-		}
+		steps.Named(sameOrder("k", have, payloads("k", 3, 5)), "the newest three")
 	}
 	return getsAll(ctx, env.Bus, topic, group, payloads("k", 1, 5)...)
 }

@@ -76,11 +76,7 @@ func batchPicksTheNew(ctx context.Context, h Harness) (err error) {
 	for _, key := range []string{"group:z", "group:a", "group:m"} {
 		steps.Do(e.expect(ctx, "at the end", key, key, true, 1))
 	}
-	again, err := h.Store.Once(ctx, record("group:m"), func(context.Context) error { return nil })
-	if again || err != nil {
-		return fmt.Errorf("a key of the batch by itself: fresh %v, %w; want false", again, orNil(err))
-	}
-	return nil
+	return once(ctx, "a key of the batch by itself", h.Store, "group:m", false, nothing)
 }
 
 // batchAllOrNothing: an error, a panic and an invalid key leave no key of the batch.
@@ -138,10 +134,7 @@ func batchOddKeys(ctx context.Context, h Harness) (err error) {
 	}
 	fresh, err := s.OnceBatch(ctx, records(keys...), func(context.Context, []int) error { return nil })
 	steps.Do(positions("odd keys, half of them handled one by one", fresh, err, all...))
-	if n, err := seen(ctx, h, keys...); n != len(keys) || err != nil {
-		return fmt.Errorf("after the batch %d of %d keys are recorded, %w", n, len(keys), orNil(err))
-	}
-	return nil
+	return count("keys that are recorded after the batch", len(keys))(seen(ctx, h, keys...))
 }
 
 // batchLarge has a batch that is too large for one statement.

@@ -15,7 +15,8 @@ import (
 
 // tokensGrow: every claim's token is above the earlier ones, however the claim before ended,
 // and also after it was pruned.
-func tokensGrow(ctx context.Context, h LeaseHarness) error {
+func tokensGrow(ctx context.Context, h LeaseHarness) (err error) {
+	defer steps.End(&err)
 	r := record("group:1")
 	last := int64(0)
 	ends := []func(c driver.Claim) error{
@@ -40,36 +41,27 @@ func tokensGrow(ctx context.Context, h LeaseHarness) error {
 			s = h.Peer
 		}
 		c, err := claim(ctx, s, r, minute, driver.Claimed)
-		if err != nil {
-			return fmt.Errorf("claim %d: %w", i+1, err)
-		}
+		steps.Named(err, "claim %d", i+1)
 		if c.Token <= last {
 			return fmt.Errorf("claim %d has the token %d after %d", i+1, c.Token, last)
 		}
 		last = c.Token
-		if err := ends[i%len(ends)](c); err != nil {
-			return err
-		}
+		steps.Do(ends[i%len(ends)](c))
 	}
 	return nil
 }
 
 // leaseKeys: keys are compared byte by byte, and fingerprints too.
-func leaseKeys(ctx context.Context, h LeaseHarness) error {
+func leaseKeys(ctx context.Context, h LeaseHarness) (err error) {
+	defer steps.End(&err)
 	for i, key := range append(odd(), long()...) {
 		r := record(key)
 		r.Fingerprint = "print of " + key
 		c, err := claim(ctx, h.Store, r, minute, driver.Claimed)
-		if err != nil {
-			return fmt.Errorf("key %d: %w", i, err)
-		}
-		if err := must("Complete", h.Store.Complete(ctx, c, []byte(key))); err != nil {
-			return fmt.Errorf("key %d (%.40q): %w", i, key, err)
-		}
+		steps.Named(err, "key %d", i)
+		steps.Named(must("Complete", h.Store.Complete(ctx, c, []byte(key))), "key %d (%.40q)", i, key)
 		done, err := claim(ctx, h.Peer, r, minute, driver.Done)
-		if err != nil {
-			return fmt.Errorf("key %d: %w", i, err)
-		}
+		steps.Named(err, "key %d", i)
 		if string(done.Result) != key {
 			return fmt.Errorf("key %d (%.40q) has the result of another", i, key)
 		}
@@ -171,18 +163,14 @@ func otherRequest(ctx context.Context, h LeaseHarness) (err error) {
 		return fmt.Errorf("after the first's deadline: %w", err)
 	}
 	c, err := claim(ctx, h.Store, mine, minute, driver.Claimed)
-	if err != nil {
-		return fmt.Errorf("the first's own retry: %w", err)
-	}
-	steps.Do(must("Release", h.Store.Release(ctx, c)))
+	steps.Named(err, "the first's own retry")
+	steps.Named(h.Store.Release(ctx, c), "Release")
 	if c, err = claim(ctx, h.Peer, other, minute, driver.Claimed); err != nil {
 		return fmt.Errorf("after a release: %w", err)
 	}
-	steps.Do(must("Complete", h.Peer.Complete(ctx, c, []byte("other's"))))
+	steps.Named(h.Peer.Complete(ctx, c, []byte("other's")), "Complete")
 	m, err := claim(ctx, h.Store, mine, minute, driver.Mismatch)
-	if err != nil {
-		return fmt.Errorf("after the other's end: %w", err)
-	}
+	steps.Named(err, "after the other's end")
 	if len(m.Result) != 0 {
 		return errors.New("a mismatch hands out the other request's result")
 	}
@@ -198,7 +186,7 @@ func results(ctx context.Context, h LeaseHarness) (err error) {
 	for i, result := range [][]byte{nil, {}, all, []byte("한글 🎟"), bytes.Repeat(all, 2000)} {
 		r := record(fmt.Sprintf("group:%d", i))
 		c := steps.Get(claim(ctx, h.Store, r, minute, driver.Claimed))
-		steps.Do(must("Complete", h.Store.Complete(ctx, c, result)))
+		steps.Named(h.Store.Complete(ctx, c, result), "Complete")
 		done := steps.Get(claim(ctx, h.Peer, r, minute, driver.Done))
 		if !bytes.Equal(done.Result, result) {
 			return fmt.Errorf("a result of %d bytes came back with %d, or others", len(result), len(done.Result))

@@ -21,7 +21,7 @@ func claimComplete(ctx context.Context, h LeaseHarness) (err error) {
 		}
 	}
 	steps.Get(claim(ctx, h.Peer, record("group:2"), minute, driver.Claimed))
-	steps.Do(must("Complete", h.Store.Complete(ctx, c, []byte("paid"))))
+	steps.Named(h.Store.Complete(ctx, c, []byte("paid")), "Complete")
 	for range 2 {
 		done := steps.Get(claim(ctx, h.Peer, r, minute, driver.Done))
 		if string(done.Result) != "paid" {
@@ -38,7 +38,7 @@ func releaseFrees(ctx context.Context, h LeaseHarness) (err error) {
 	defer steps.End(&err)
 	r := record("group:1")
 	first := steps.Get(claim(ctx, h.Store, r, minute, driver.Claimed))
-	steps.Do(must("Release", h.Store.Release(ctx, first)))
+	steps.Named(h.Store.Release(ctx, first), "Release")
 	second := steps.Get(claim(ctx, h.Peer, r, minute, driver.Claimed))
 	if second.Token <= first.Token {
 		return fmt.Errorf("after a release the token went from %d to %d; want a higher one", first.Token, second.Token)
@@ -59,7 +59,7 @@ func takeoverAfterDeadline(ctx context.Context, h LeaseHarness) (err error) {
 		return fmt.Errorf("the takeover's token is %d after %d; want a higher one", second.Token, first.Token)
 	}
 	steps.Do(lost(ctx, "the claim whose deadline passed", h.Store, first))
-	steps.Do(must("the second claim's Complete", h.Peer.Complete(ctx, second, []byte("second"))))
+	steps.Named(h.Peer.Complete(ctx, second, []byte("second")), "the second claim's Complete")
 	steps.Do(lost(ctx, "the first claim after the second's end", h.Store, first))
 	done, err := claim(ctx, h.Store, r, minute, driver.Done)
 	if err == nil && string(done.Result) != "second" {
@@ -113,12 +113,12 @@ func extend(ctx context.Context, h LeaseHarness) (err error) {
 	defer steps.End(&err)
 	r := record("group:1")
 	c := steps.Get(claim(ctx, h.Store, r, minute, driver.Claimed))
-	steps.Do(must("Extend", h.Store.Extend(ctx, c, time.Hour)))
+	steps.Named(h.Store.Extend(ctx, c, time.Hour), "Extend")
 	taken := steps.Get(claim(ctx, h.Peer, r, time.Hour, driver.Taken))
 	if taken.Wait < 50*minute || taken.Wait > 61*minute {
 		return fmt.Errorf("a lease extended to an hour runs on for %v", taken.Wait)
 	}
-	steps.Do(must("Extend to less", h.Store.Extend(ctx, c, minute)))
+	steps.Named(h.Store.Extend(ctx, c, minute), "Extend to less")
 	steps.Do(h.Backdate(ctx, r.Key, 2*minute))
 	_, err = claim(ctx, h.Peer, r, minute, driver.Claimed)
 	return err
@@ -142,7 +142,7 @@ func lateIsNotLost(ctx context.Context, h LeaseHarness) (err error) {
 		c := steps.Get(claim(ctx, h.Store, r, minute, driver.Claimed))
 		steps.Do(h.Backdate(ctx, r.Key, 2*minute))
 		want, err := change(c)
-		steps.Do(must(name+" after the deadline", err))
+		steps.Named(err, "%s after the deadline", name)
 		if _, err := claim(ctx, h.Peer, r, minute, want); err != nil {
 			return fmt.Errorf("after a late %s: %w", name, err)
 		}
@@ -154,7 +154,7 @@ func lateIsNotLost(ctx context.Context, h LeaseHarness) (err error) {
 func endsOnce(ctx context.Context, h LeaseHarness) (err error) {
 	defer steps.End(&err)
 	completed := steps.Get(claim(ctx, h.Store, record("group:1"), minute, driver.Claimed))
-	steps.Do(must("Complete", h.Store.Complete(ctx, completed, []byte("kept"))))
+	steps.Named(h.Store.Complete(ctx, completed, []byte("kept")), "Complete")
 	for name, err := range map[string]error{
 		"Release": h.Store.Release(ctx, completed), "Extend": h.Store.Extend(ctx, completed, minute),
 	} {
@@ -164,7 +164,7 @@ func endsOnce(ctx context.Context, h LeaseHarness) (err error) {
 	}
 	steps.Get(claim(ctx, h.Peer, record("group:1"), minute, driver.Done))
 	released := steps.Get(claim(ctx, h.Store, record("group:2"), minute, driver.Claimed))
-	steps.Do(must("Release", h.Store.Release(ctx, released)))
+	steps.Named(h.Store.Release(ctx, released), "Release")
 	for name, err := range map[string]error{
 		"Complete": h.Store.Complete(ctx, released, nil), "Extend": h.Store.Extend(ctx, released, minute),
 	} {
@@ -183,9 +183,9 @@ func repeatedEnd(ctx context.Context, h LeaseHarness) (err error) {
 	defer steps.End(&err)
 	c := steps.Get(claim(ctx, h.Store, record("group:1"), minute, driver.Claimed))
 	for range 2 {
-		steps.Do(must("Complete again", h.Store.Complete(ctx, c, []byte("once"))))
+		steps.Named(h.Store.Complete(ctx, c, []byte("once")), "Complete again")
 	}
-	steps.Do(must("Complete again with another result", h.Store.Complete(ctx, c, []byte("twice"))))
+	steps.Named(h.Store.Complete(ctx, c, []byte("twice")), "Complete again with another result")
 	done := steps.Get(claim(ctx, h.Peer, record("group:1"), minute, driver.Done))
 	if string(done.Result) != "once" {
 		return fmt.Errorf("a repeated Complete changed the result to %q", done.Result)
@@ -194,7 +194,7 @@ func repeatedEnd(ctx context.Context, h LeaseHarness) (err error) {
 		return err
 	}
 	for range 2 {
-		steps.Do(must("Release again", h.Store.Release(ctx, c)))
+		steps.Named(h.Store.Release(ctx, c), "Release again")
 	}
 	return nil
 }

@@ -14,12 +14,15 @@
 // a failed step is a panic until End, which belongs to the case alone.
 //
 //	property                                              proven by
-//	the first failed step is the case's error             TestFirstFailureEndsTheCase
+//	the first failed step is the case's error             TestFirstFailureEndsTheCase, TestNamed
 //	what deferred calls report comes with it              TestDeferredErrorsAreKept
 //	a panic of the backend stays a panic                  TestOtherPanicsGoOn
 package steps
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // failure is the panic of a failed step.
 type failure struct{ err error }
@@ -28,6 +31,13 @@ type failure struct{ err error }
 func Do(err error) {
 	if err != nil {
 		panic(failure{err})
+	}
+}
+
+// Named is Do with the name of the step before the error.
+func Named(err error, format string, args ...any) {
+	if err != nil {
+		Do(fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err))
 	}
 }
 

@@ -35,6 +35,17 @@ func TestFirstFailureEndsTheCase(t *testing.T) {
 	require.EqualError(t, err, "broken")
 }
 
+func TestNamed(t *testing.T) {
+	run := func(fail error) (err error) {
+		defer steps.End(&err)
+		steps.Named(fail, "attempt %d", 2)
+		return nil
+	}
+	require.NoError(t, run(nil))
+	require.EqualError(t, run(errBroken), "attempt 2: broken")
+	require.ErrorIs(t, run(errBroken), errBroken)
+}
+
 func TestDeferredErrorsAreKept(t *testing.T) {
 	run := func(fail error) (err error) {
 		defer steps.End(&err)

@@ -154,9 +154,7 @@ func backlog(ctx context.Context, f *Fixture) (err error) {
 	}
 	steps.Do(want(cursor, 10, 0))
 	steps.Do(first(f.add(ctx, cursor.Lane, "a", "b", "c"), f.add(ctx, cursor.Lane+1, "x")))
-	if err := first(want(cursor, 10, 3), want(cursor, 2, 2)); err != nil {
-		return fmt.Errorf("before the cursor exists: %w", err)
-	}
+	steps.Named(first(want(cursor, 10, 3), want(cursor, 2, 2)), "before the cursor exists")
 	across := func(lanes, limit, want int) error {
 		n, oldest, err := f.Log.Backlog(ctx, cursor, lanes, limit)
 		if err == nil && (n != want || oldest.IsZero()) {
@@ -171,16 +169,10 @@ func backlog(ctx context.Context, f *Fixture) (err error) {
 	for i, left := range []int{2, 1, 0} {
 		steps.Do(f.Log.Advance(ctx, l, page[i].Position, long))
 		l.Position = page[i].Position
-		if err := want(cursor, 10, left); err != nil {
-			return fmt.Errorf("after %d: %w", i+1, err)
-		}
+		steps.Named(want(cursor, 10, left), "after %d", i+1)
 	}
-	if err := want(log.Cursor{Consumer: "other", Lane: cursor.Lane}, 10, 3); err != nil {
-		return fmt.Errorf("of a consumer without a cursor, beside one that has done all: %w", err)
-	}
-	if err := across(2, 10, 1); err != nil {
-		return fmt.Errorf("without a cursor in the second lane: %w", err)
-	}
+	steps.Named(want(log.Cursor{Consumer: "other", Lane: cursor.Lane}, 10, 3), "of a consumer without a cursor, beside one that has done all")
+	steps.Named(across(2, 10, 1), "without a cursor in the second lane")
 	steps.Do(f.add(ctx, cursor.Lane, "d"))
 	return want(cursor, 10, 1)
 }

@@ -42,16 +42,12 @@ func leaseStartsEarliest(ctx context.Context, f *Fixture) (err error) {
 	return err
 }
 
-func leaseExclusive(ctx context.Context, f *Fixture) error {
-	l, err := f.Log.Lease(ctx, cursor, "me", long)
-	if err != nil {
-		return err
-	}
+func leaseExclusive(ctx context.Context, f *Fixture) (err error) {
+	defer steps.End(&err)
+	l := steps.Get(f.Log.Lease(ctx, cursor, "me", long))
 	_, held := f.Log.Lease(ctx, cursor, "you", long)
 	again, err := f.Log.Lease(ctx, cursor, "me", long)
-	if err != nil {
-		return fmt.Errorf("taking my own lease again: %w", err)
-	}
+	steps.Named(err, "taking my own lease again")
 	if again.Token <= l.Token {
 		return fmt.Errorf("the token went from %d to %d, it must grow", l.Token, again.Token)
 	}
@@ -110,9 +106,7 @@ func leaseRelease(ctx context.Context, f *Fixture) (err error) {
 	steps.Do(f.Log.Advance(ctx, mine, page[0].Position, long))
 	steps.Do(f.Log.Release(ctx, mine))
 	yours, err := f.Log.Lease(ctx, cursor, "you", long)
-	if err != nil {
-		return fmt.Errorf("after the release: %w", err)
-	}
+	steps.Named(err, "after the release")
 	steps.Get(f.wantRead(ctx, cursor.Lane, yours.Position, 10, "b"))
 	// A release that is rolled back has no effect.
 	kept := errors.New("kept")
@@ -125,9 +119,7 @@ func leaseRelease(ctx context.Context, f *Fixture) (err error) {
 		return fmt.Errorf("releasing in a transaction: %w", err)
 	}
 	// A second, late release must not free the new holder's lease.
-	if err := f.Log.Release(ctx, mine); err != nil {
-		return fmt.Errorf("releasing a lost lease: %w", err)
-	}
+	steps.Named(f.Log.Release(ctx, mine), "releasing a lost lease")
 	_, err = f.Log.Lease(ctx, cursor, "she", long)
 	return wantErr("a third holder", err, log.ErrLeaseHeld)
 }

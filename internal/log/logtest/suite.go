@@ -23,6 +23,18 @@ var Tables = sqllog.Tables{
 // end with the test.
 type Open func(t testing.TB, tables sqllog.Tables) (sqllog.Log, *sql.DB)
 
+// Migrate makes the tables of a log, or ends the test.
+func Migrate(t testing.TB, l sqllog.Log, db *sql.DB) {
+	t.Helper()
+	set, err := l.Migrations()
+	if err == nil {
+		err = set.Up(t.Context(), db)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Case is one property. Check gets a log of its own.
 type Case struct {
 	Name  string
