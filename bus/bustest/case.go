@@ -262,7 +262,7 @@ func (s *subscribing) closing(err *error) {
 
 // trail records the messages that handlers received, by key.
 type trail struct {
-	ordered bool // the transport keeps the order of keys
+	bus *bus.Bus
 
 	mu   sync.Mutex
 	seen map[string][]string
@@ -271,7 +271,7 @@ type trail struct {
 }
 
 func newTrail(b *bus.Bus) *trail {
-	return &trail{ordered: ordered(b), seen: map[string][]string{}, more: make(chan struct{})}
+	return &trail{bus: b, seen: map[string][]string{}, more: make(chan struct{})}
 }
 
 func (t *trail) add(m *message.Message) {
@@ -306,24 +306,14 @@ func (t *trail) wait(ctx context.Context, n int) error {
 func (t *trail) inOrder(key string, want []string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.ordered {
-		return sameSet(key, t.seen[key], want)
-	}
-	return sameOrder(key, t.seen[key], want)
+	return same(t.bus, key, t.seen[key], want)
 }
 
-// same is sameOrder where the transport keeps the order of keys.
+// same is sameOrder where the transport keeps the order of keys, and elsewhere in any order.
 func same(b *bus.Bus, key string, got, want []string) error {
-	if ordered(b) {
-		return sameOrder(key, got, want)
+	if !ordered(b) {
+		got, want = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))
 	}
-	return sameSet(key, got, want)
-}
-
-func sameSet(key string, got, want []string) error {
-	got, want = slices.Clone(got), slices.Clone(want)
-	slices.Sort(got)
-	slices.Sort(want)
 	return sameOrder(key, got, want)
 }
 

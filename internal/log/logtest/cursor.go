@@ -70,7 +70,7 @@ func advanceFails(ctx context.Context, f *Fixture) (err error) {
 	l := steps.Get(f.Log.Lease(ctx, cursor, "me", long))
 	page, _ := steps.Two(f.Log.Read(ctx, cursor.Lane, l.Position, 1))
 	broken := errors.New("the work failed")
-	steps.Do(first(
+	steps.Do(errors.Join(
 		wantErr("advance under a lost lease", f.advanceWith(ctx, old, page[0].Position, also), log.ErrLeaseLost),
 		wantErr("advance with failing work", f.advanceWith(ctx, l, page[0].Position,
 			func(ctx context.Context, tx *sql.Tx) error { return errors.Join(also(ctx, tx), broken) }), broken),
@@ -153,8 +153,8 @@ func backlog(ctx context.Context, f *Fixture) (err error) {
 		return nil
 	}
 	steps.Do(want(cursor, 10, 0))
-	steps.Do(first(f.add(ctx, cursor.Lane, "a", "b", "c"), f.add(ctx, cursor.Lane+1, "x")))
-	steps.Named(first(want(cursor, 10, 3), want(cursor, 2, 2)), "before the cursor exists")
+	steps.Do(errors.Join(f.add(ctx, cursor.Lane, "a", "b", "c"), f.add(ctx, cursor.Lane+1, "x")))
+	steps.Named(errors.Join(want(cursor, 10, 3), want(cursor, 2, 2)), "before the cursor exists")
 	across := func(lanes, limit, want int) error {
 		n, oldest, err := f.Log.Backlog(ctx, cursor, lanes, limit)
 		if err == nil && (n != want || oldest.IsZero()) {
@@ -162,7 +162,7 @@ func backlog(ctx context.Context, f *Fixture) (err error) {
 		}
 		return err
 	}
-	steps.Do(first(across(2, 10, 4), across(2, 2, 3), across(100, 10, 4)))
+	steps.Do(errors.Join(across(2, 10, 4), across(2, 2, 3), across(100, 10, 4)))
 	l := steps.Get(f.Log.Lease(ctx, cursor, "me", long))
 	steps.Do(want(cursor, 10, 3))
 	page, _ := steps.Two(f.Log.Read(ctx, cursor.Lane, l.Position, 10))

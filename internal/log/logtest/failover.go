@@ -2,6 +2,7 @@ package logtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/millrace-go/millrace/internal/log"
@@ -66,7 +67,7 @@ func otherServer(ctx context.Context, f *Fixture) error {
 	there.Position = moved(l.Position)
 	_, _, read := f.Log.Read(ctx, cursor.Lane, there.Position, 2)
 	_, _, readOn := f.Log.Read(ctx, cursor.Lane, moved(page[1].Position), 2)
-	return first(
+	return errors.Join(
 		wantErr("read from another server's lease", read, log.ErrLeaseLost),
 		wantErr("read on from another server's position", readOn, log.ErrLeaseLost),
 		wantErr("renew another server's lease", f.Log.Renew(ctx, long, there), log.ErrLeaseLost),
@@ -85,7 +86,7 @@ func otherPosition(ctx context.Context, f *Fixture) (err error) {
 	l, page := steps.Two(f.page(ctx))
 	ahead, behind := l, l
 	ahead.Position = page[0].Position
-	steps.Do(first(
+	steps.Do(errors.Join(
 		wantErr("renew ahead of the cursor", f.Log.Renew(ctx, long, ahead), log.ErrLeaseLost),
 		wantErr("advance from ahead of the cursor", f.Log.Advance(ctx, ahead, page[1].Position, long), log.ErrLeaseLost),
 		wantErr("advance", f.Log.Advance(ctx, l, page[0].Position, long), nil),
@@ -124,7 +125,7 @@ func advanceAgain(ctx context.Context, f *Fixture) (err error) {
 		steps.Do(f.Log.Advance(ctx, l, page[0].Position, long))
 	}
 	l.Position = page[0].Position
-	return first(
+	return errors.Join(
 		wantErr("advance to where the cursor stands", f.Log.Advance(ctx, l, l.Position, long), nil),
 		wantErr("advance from there", f.Log.Advance(ctx, l, page[1].Position, long), nil),
 		f.left(ctx, "c"),

@@ -53,7 +53,7 @@ func leaseExclusive(ctx context.Context, f *Fixture) (err error) {
 	}
 	_, lane := f.Log.Lease(ctx, log.Cursor{Consumer: cursor.Consumer, Lane: cursor.Lane + 1}, "you", long)
 	_, consumer := f.Log.Lease(ctx, log.Cursor{Consumer: "other", Lane: cursor.Lane}, "you", long)
-	return first(
+	return errors.Join(
 		wantErr("another holder", held, log.ErrLeaseHeld),
 		wantErr("another lane", lane, nil),
 		wantErr("another consumer", consumer, nil),
@@ -178,7 +178,7 @@ func fencing(ctx context.Context, f *Fixture) (err error) {
 	yours := steps.Get(f.leaseSoon(ctx, cursor, "you"))
 	steps.Do(f.Log.Advance(ctx, yours, page[0].Position, long))
 	yours.Position = page[0].Position
-	steps.Do(first(
+	steps.Do(errors.Join(
 		wantErr("advance by the old holder", f.Log.Advance(ctx, mine, page[2].Position, long), log.ErrLeaseLost),
 		wantErr("renew by the old holder", f.Log.Renew(ctx, long, mine), log.ErrLeaseLost),
 		wantErr("renew by the new holder", f.Log.Renew(ctx, long, yours), nil),

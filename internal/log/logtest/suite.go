@@ -110,10 +110,10 @@ func (f *Fixture) read(ctx context.Context, lane int, after log.Position, max in
 // wantRead reads once and compares.
 func (f *Fixture) wantRead(ctx context.Context, lane int, after log.Position, max int, want ...string) (log.Position, error) {
 	got, next, err := f.read(ctx, lane, after, max)
-	if err != nil {
-		return next, err
+	if err == nil && !slices.Equal(got, want) {
+		err = fmt.Errorf("read %q, want %q", got, want)
 	}
-	return next, same(got, want)
+	return next, err
 }
 
 // leaseSoon takes a lease that becomes free within seconds.
@@ -143,13 +143,6 @@ func ids(entries []log.Entry) []string {
 	return out
 }
 
-func same(got, want []string) error {
-	if !slices.Equal(got, want) {
-		return fmt.Errorf("read %q, want %q", got, want)
-	}
-	return nil
-}
-
 // wantErr compares an error with a sentinel.
 func wantErr(what string, got, want error) error {
 	switch {
@@ -174,14 +167,4 @@ func wantCount(what string, want int) func(got int, err error) error {
 		}
 		return nil
 	}
-}
-
-// first returns the first error of several checks.
-func first(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
