@@ -262,7 +262,7 @@ func liveGroup(ctx context.Context, env Env) (err error) {
 	defer sub.closing(&err)
 	steps.Do(b.Publisher().Publish(topic, msg("k", 4)))
 	m := steps.Get(sub.next(ctx))
-	if resets(b) {
+	if is[driver.GroupResetter](b) {
 		if _, err := b.ResetGroup(ctx, topic, group, bus.Place{}, false); !errors.Is(err, bus.ErrGroupLive) {
 			return fmt.Errorf("a reset of a group with a member says: %w", orNothing(err))
 		}
@@ -281,7 +281,7 @@ func absentGroup(ctx context.Context, env Env) error {
 		return err
 	}
 	for _, t := range []string{topic, name("topic")} {
-		if resets(b) {
+		if is[driver.GroupResetter](b) {
 			if _, err := b.ResetGroup(ctx, t, group, bus.Place{}, false); !errors.Is(err, bus.ErrNoGroup) {
 				return fmt.Errorf("a reset of a group that is not there says: %w", orNothing(err))
 			}
@@ -315,11 +315,6 @@ func readConsumesNothing(ctx context.Context, env Env) (err error) {
 		return fmt.Errorf("reading ends with its function's error, and says: %w", orNothing(err))
 	}
 	return getsAll(ctx, b, topic, group, payloads("k", 4, 5)...)
-}
-
-func resets(b *bus.Bus) bool {
-	_, ok := b.Driver().(driver.GroupResetter)
-	return ok
 }
 
 // orNothing returns an error for the message about a missing one.
