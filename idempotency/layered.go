@@ -171,13 +171,11 @@ func keysOf(records []driver.Record) []string {
 	return keys
 }
 
-func pick(places, positions []int) []int {
-	if positions == nil {
-		return nil
-	}
-	picked := make([]int, len(positions))
+// pick returns the values at these positions.
+func pick[T any](values []T, positions []int) []T {
+	picked := make([]T, len(positions))
 	for i, p := range positions {
-		picked[i] = places[p]
+		picked[i] = values[p]
 	}
 	return picked
 }

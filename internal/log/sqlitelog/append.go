@@ -3,6 +3,7 @@ package sqlitelog
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/millrace-go/millrace/internal/log"
@@ -21,13 +22,10 @@ func (l *Log) Append(ctx context.Context, x sqltx.Execer, entries []log.Entry) e
 			return fmt.Errorf("sqlitelog: append: entry %d has %d labels, the log has %d", i, len(e.Labels), len(l.tables.Labels))
 		}
 	}
-	most := maxVariables / l.tables.Columns()
-	for len(entries) > 0 {
-		n := min(len(entries), most)
-		if _, err := x.ExecContext(ctx, l.sql.append+strings.Repeat(l.sql.row, n-1), l.tables.Values(entries[:n]...)...); err != nil {
+	for some := range slices.Chunk(entries, maxVariables/l.tables.Columns()) {
+		if _, err := x.ExecContext(ctx, l.sql.append+strings.Repeat(l.sql.row, len(some)-1), l.tables.Values(some...)...); err != nil {
 			return fmt.Errorf("sqlitelog: append: %w", err)
 		}
-		entries = entries[n:]
 	}
 	return nil
 }
