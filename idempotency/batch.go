@@ -31,19 +31,12 @@ func (g *Guard[Tx]) DoBatch(ctx context.Context, events []event.Event, fn func(c
 	if !ok {
 		return nil, fmt.Errorf("idempotency: the store %T claims one key at a time; use Do for each event, or a store that is a BatchStore", g.store)
 	}
-	pick := func(positions []int) []event.Event {
-		picked := make([]event.Event, len(positions))
-		for i, p := range positions {
-			picked[i] = events[p]
-		}
-		return picked
-	}
 	positions, err := store.OnceBatch(ctx, records, func(ctx context.Context, positions []int) error {
 		tx, err := g.begun(ctx)
 		if err != nil {
 			return err
 		}
-		return fn(ctx, tx, pick(positions))
+		return fn(ctx, tx, pick(events, positions))
 	})
 	if err != nil {
 		g.counts.failed.Add(int64(len(events)))
@@ -61,5 +54,5 @@ func (g *Guard[Tx]) DoBatch(ctx context.Context, events []event.Event, fn func(c
 			g.cfg.OnDuplicate(ctx, e)
 		}
 	}
-	return pick(positions), nil
+	return pick(events, positions), nil
 }

@@ -2,6 +2,7 @@ package idempotency
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,36 +90,20 @@ func (c HTTPConfig) withDefaults() HTTPConfig {
 	if len(c.Methods) == 0 {
 		c.Methods = []string{http.MethodPost, http.MethodPatch}
 	}
-	if c.Group == "" {
-		c.Group = "http"
-	}
-	if c.MaxKey == 0 {
-		c.MaxKey = 255
-	}
-	if c.MaxRequest == 0 {
-		c.MaxRequest = 1 << 20
-	}
-	if c.MaxResponse == 0 {
-		c.MaxResponse = 256 << 10
-	}
+	c.Group = cmp.Or(c.Group, "http")
+	c.MaxKey = cmp.Or(c.MaxKey, 255)
+	c.MaxRequest = cmp.Or(c.MaxRequest, 1<<20)
+	c.MaxResponse = cmp.Or(c.MaxResponse, 256<<10)
 	if len(c.Headers) == 0 {
 		c.Headers = []string{"Content-Type", "Content-Language", "Content-Disposition", "Location", "ETag", "Last-Modified", "Cache-Control"}
 	}
 	if c.Keep == nil {
 		c.Keep = final4xx
 	}
-	if c.Finish == 0 {
-		c.Finish = 5 * time.Second
-	}
-	if c.RetryAfter == 0 {
-		c.RetryAfter = time.Second
-	}
-	if c.Problems == "" {
-		c.Problems = "/problems/"
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Finish = cmp.Or(c.Finish, 5*time.Second)
+	c.RetryAfter = cmp.Or(c.RetryAfter, time.Second)
+	c.Problems = cmp.Or(c.Problems, "/problems/")
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
 }
 

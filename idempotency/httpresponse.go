@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 )
@@ -57,9 +58,7 @@ func (r *recorder) flow() {
 	r.flowing = true
 	to := r.real.Header()
 	clear(to) // the handler began with a copy, and may have removed headers
-	for name, values := range r.header {
-		to[name] = values
-	}
+	maps.Copy(to, r.header)
 	if to.Get("Content-Type") == "" && r.body.Len() > 0 && to.Get("Content-Encoding") == "" {
 		to.Set("Content-Type", http.DetectContentType(r.body.Bytes()))
 	}
@@ -119,9 +118,7 @@ func parseStored(result []byte) (s response, err error) {
 
 func (s response) write(w http.ResponseWriter) {
 	to := w.Header()
-	for name, values := range s.Header {
-		to[name] = values
-	}
+	maps.Copy(to, s.Header)
 	to.Set(replayed, "true")
 	if bodyAllowed(s.Status) {
 		to.Set("Content-Length", strconv.Itoa(len(s.Body)))

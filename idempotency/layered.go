@@ -1,6 +1,7 @@
 package idempotency
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,12 +60,8 @@ func NewLayered(fast driver.Precheck, truth driver.BatchStore, cfg LayeredConfig
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = 50 * time.Millisecond
-	}
-	if cfg.Rest == 0 {
-		cfg.Rest = time.Second
-	}
+	cfg.Timeout = cmp.Or(cfg.Timeout, 50*time.Millisecond)
+	cfg.Rest = cmp.Or(cfg.Rest, time.Second)
 	return &layered{fast: fast, truth: truth, cfg: cfg}, nil
 }
 
@@ -174,13 +171,11 @@ func keysOf(records []driver.Record) []string {
 	return keys
 }
 
-func pick(places, positions []int) []int {
-	if positions == nil {
-		return nil
-	}
-	picked := make([]int, len(positions))
+// pick returns the values at these positions.
+func pick[T any](values []T, positions []int) []T {
+	picked := make([]T, len(positions))
 	for i, p := range positions {
-		picked[i] = places[p]
+		picked[i] = values[p]
 	}
 	return picked
 }

@@ -1,6 +1,7 @@
 package idempotency
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -138,16 +139,8 @@ type runner struct {
 }
 
 func newRunner(store driver.LeaseStore, ttl, finish time.Duration, log *slog.Logger) runner {
-	if ttl == 0 {
-		ttl = 30 * time.Second
-	}
-	if finish == 0 {
-		finish = ttl
-	}
-	if log == nil {
-		log = slog.Default()
-	}
-	return runner{store, ttl, finish, log, &leaseCounts{}}
+	ttl = cmp.Or(ttl, 30*time.Second)
+	return runner{store, ttl, cmp.Or(finish, ttl), cmp.Or(log, slog.Default()), &leaseCounts{}}
 }
 
 // held runs fn under a claim that was requested at the time began, and completes it, or

@@ -1,6 +1,7 @@
 package idempotency
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,18 +42,10 @@ func (c PrunerConfig) validate() error {
 }
 
 func (c PrunerConfig) withDefaults() PrunerConfig {
-	if c.Retention == 0 {
-		c.Retention = 30 * 24 * time.Hour
-	}
-	if c.Interval == 0 {
-		c.Interval = time.Hour
-	}
-	if c.Chunk == 0 {
-		c.Chunk = 1000
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Retention = cmp.Or(c.Retention, 30*24*time.Hour)
+	c.Interval = cmp.Or(c.Interval, time.Hour)
+	c.Chunk = cmp.Or(c.Chunk, 1000)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/internal/tcpproxy"
 )
 
@@ -56,11 +57,10 @@ const (
 // absentServer opens a bus whose server is absent. Writers fail in time, consumers wait and log
 // it, and both continue when the server is available.
 func absentServer(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	began := time.Now()
 	b, arrive, err := env.Absent()
-	if err != nil {
-		return fmt.Errorf("open while the server is absent: %w", err)
-	}
+	steps.Named(err, "open while the server is absent")
 	defer func() { err = errors.Join(err, b.Close()) }()
 	if took := time.Since(began); took > soon {
 		return fmt.Errorf("opening took %s while the server is absent", took)
@@ -79,27 +79,18 @@ func absentServer(ctx context.Context, env Env) (err error) {
 			return err
 		},
 	} {
-		if err := failsInTime(ctx, what, do); err != nil {
-			return err
-		}
+		steps.Do(failsInTime(ctx, what, do))
 	}
 
 	warned := make(warnings, 1000)
 	stopped, stop := context.WithCancel(ctx)
 	defer stop()
-	first, err := waiting(stopped, b, topic, newTrail(b), warned)
-	if err != nil {
-		return err
-	}
-	if err := warned.next(ctx); err != nil {
-		return err
-	}
+	first := steps.Get(waiting(stopped, b, topic, newTrail(b), warned))
+	steps.Do(warned.next(ctx))
 	stop()
 	select {
 	case err := <-first.done:
-		if err != nil {
-			return fmt.Errorf("a runner that was stopped while it waits: %w", err)
-		}
+		steps.Named(err, "a runner that was stopped while it waits")
 	case <-time.After(late):
 		return errors.New("a runner that waits does not stop")
 	}
@@ -113,10 +104,7 @@ func absentServer(ctx context.Context, env Env) (err error) {
 	}
 	second.stop = end
 	defer second.finish(&err)
-	sub, err := b.Subscriber(name("group"), bus.SubscriberConfig{Logger: slog.New(slog.NewTextHandler(warned, nil))})
-	if err != nil {
-		return err
-	}
+	sub := steps.Get(b.Subscriber(name("group"), bus.SubscriberConfig{Logger: slog.New(slog.NewTextHandler(warned, nil))}))
 	subscribed := make(chan error, 1)
 	listening := &subscribing{Subscriber: sub, ordered: ordered(b)}
 	go func() {
@@ -150,17 +138,11 @@ func absentServer(ctx context.Context, env Env) (err error) {
 	case <-ctx.Done():
 		return fmt.Errorf("the server is there, and the runner does not run: %w", ctx.Err())
 	}
-	if err := b.Ping(ctx); err != nil {
-		return fmt.Errorf("ping, when the server is there: %w", err)
-	}
+	steps.Named(b.Ping(ctx), "ping, when the server is there")
 	for _, to := range []string{topic, other} {
-		if err := b.Publisher().Publish(to, msg("k", 1)); err != nil {
-			return fmt.Errorf("publish, when the server is there: %w", err)
-		}
+		steps.Named(b.Publisher().Publish(to, msg("k", 1)), "publish, when the server is there")
 	}
-	if err := seen.wait(ctx, 1); err != nil {
-		return err
-	}
+	steps.Do(seen.wait(ctx, 1))
 	return listening.expectAll(ctx, "k#1")
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 func batchCases() []Case {
@@ -29,22 +29,17 @@ func batchCases() []Case {
 // batchesFill has one key with more messages than a batch holds: a batch has to fill with
 // messages of that key, all of them unacknowledged.
 func batchesFill(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	const size, hot, keys, each = 50, 200, 5, 10
-	topic, group := name("topic"), name("group")
-	if err := declare(ctx, env.Bus, topic, group); err != nil {
-		return err
-	}
 	batch := series("hot", 1, hot)
 	for k := range keys {
-		batch = append(batch, series("key-"+strconv.Itoa(k), 1, each)...)
+		batch = append(batch, series(keyed(k), 1, each)...)
 	}
-	if err := env.Bus.Publisher().Publish(topic, batch...); err != nil {
-		return err
-	}
+	topic, group := steps.Two(published(ctx, env.Bus, batch...))
 	seen := newTrail(env.Bus)
 	var mu sync.Mutex
 	largest := 0
-	r, err := run(ctx, env.Bus, bus.BatchConsumer{
+	r := steps.Get(run(ctx, env.Bus, bus.BatchConsumer{
 		Topic: topic, Group: group, Size: size, Wait: 200 * time.Millisecond, Concurrency: 2,
 		Handler: func(_ context.Context, messages []*message.Message) error {
 			ofHot := 0
@@ -62,24 +57,14 @@ func batchesFill(ctx context.Context, env Env) (err error) {
 			}
 			return nil
 		},
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	err = seen.wait(ctx, hot+keys*each)
 	r.finish(&err)
 	if err != nil {
 		return err
 	}
-	if err := seen.inOrder("hot", payloads("hot", 1, hot)); err != nil {
-		return err
-	}
-	for k := range keys {
-		key := "key-" + strconv.Itoa(k)
-		if err := seen.inOrder(key, payloads(key, 1, each)); err != nil {
-			return err
-		}
-	}
+	steps.Do(seen.inOrder("hot", payloads("hot", 1, hot)))
+	steps.Do(eachKey(keys, each, seen.inOrder))
 	if largest < size/2 {
 		return fmt.Errorf("at most %d messages of one key were in a batch of %d", largest, size)
 	}
@@ -89,13 +74,12 @@ func batchesFill(ctx context.Context, env Env) (err error) {
 // batchPartialFailure has a message that fails once, one that always fails, and a key that keeps
 // its order behind the first.
 func batchPartialFailure(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	topic, group, reader := name("topic"), name("group"), name("reader")
-	if err := errors.Join(declare(ctx, env.Bus, topic, group), declare(ctx, env.Bus, topic+".DLT", reader)); err != nil {
-		return err
-	}
+	steps.Do(errors.Join(declare(ctx, env.Bus, topic, group), declare(ctx, env.Bus, topic+".DLT", reader)))
 	seen := newTrail(env.Bus)
 	var once atomic.Bool
-	r, err := run(ctx, env.Bus, bus.BatchConsumer{
+	r := steps.Get(run(ctx, env.Bus, bus.BatchConsumer{
 		Topic: topic, Group: group, Size: 20, Wait: 200 * time.Millisecond, Retry: bus.FixedRetry(time.Millisecond, 3),
 		Handler: func(_ context.Context, messages []*message.Message) error {
 			failed := bus.BatchError{}
@@ -116,45 +100,23 @@ func batchPartialFailure(ctx context.Context, env Env) (err error) {
 			}
 			return failed.OrNil()
 		},
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	defer r.finish(&err)
-	if err := env.Bus.Publisher().Publish(topic, append(series("a", 1, 8), series("b", 1, 8)...)...); err != nil {
-		return err
-	}
-	if err := seen.wait(ctx, 15); err != nil {
-		return err
-	}
-	if err := seen.inOrder("a", payloads("a", 1, 8)); err != nil {
-		return err
-	}
-	if err := seen.inOrder("b", append(payloads("b", 1, 1), payloads("b", 3, 8)...)); err != nil {
-		return err
-	}
-	sub, err := subscribe(ctx, env.Bus, reader, topic+".DLT")
-	if err != nil {
-		return err
-	}
-	defer sub.closing(&err)
-	return sub.expectAll(ctx, "b#2")
+	steps.Do(env.Bus.Publisher().Publish(topic, append(series("a", 1, 8), series("b", 1, 8)...)...))
+	steps.Do(seen.wait(ctx, 15))
+	steps.Do(seen.inOrder("a", payloads("a", 1, 8)))
+	steps.Do(seen.inOrder("b", append(payloads("b", 1, 1), payloads("b", 3, 8)...)))
+	return getsAll(ctx, env.Bus, topic+".DLT", reader, "b#2")
 }
 
 // pairHoldsLow lets the high topic fall behind before the low topic has messages.
 func pairHoldsLow(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	const backlog = 30
 	high, low, group := name("high"), name("low"), name("group")
-	if err := errors.Join(declare(ctx, env.Bus, high, group), declare(ctx, env.Bus, low, group)); err != nil {
-		return err
-	}
-	if err := env.Bus.Publisher().Publish(high, series("k", 1, backlog)...); err != nil {
-		return err
-	}
-	monitor, err := bus.NewLagMonitor(env.Bus, bus.LagMonitorConfig{Every: 50 * time.Millisecond, MaxAge: time.Minute})
-	if err != nil {
-		return err
-	}
+	steps.Do(errors.Join(declare(ctx, env.Bus, high, group), declare(ctx, env.Bus, low, group)))
+	steps.Do(env.Bus.Publisher().Publish(high, series("k", 1, backlog)...))
+	monitor := steps.Get(bus.NewLagMonitor(env.Bus, bus.LagMonitorConfig{Every: 50 * time.Millisecond, MaxAge: time.Minute}))
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan error, 1)
 	go func() { done <- monitor.Run(watching) }()
@@ -166,7 +128,7 @@ func pairHoldsLow(ctx context.Context, env Env) (err error) {
 	release := make(chan struct{})
 	var lowRan atomic.Int32
 	lowSeen, highSeen := newTrail(env.Bus), newTrail(env.Bus)
-	r, err := run(ctx, env.Bus, bus.Pair{
+	r := steps.Get(run(ctx, env.Bus, bus.Pair{
 		High: bus.Consumer{Topic: high, Group: group, Handler: func(m *message.Message) error {
 			select {
 			case <-release:
@@ -178,10 +140,7 @@ func pairHoldsLow(ctx context.Context, env Env) (err error) {
 		}},
 		Low:       bus.Consumer{Topic: low, Group: group, Handler: func(m *message.Message) error { lowRan.Add(1); lowSeen.add(m); return nil }},
 		HoldAbove: backlog / 2, ResumeBelow: 1, Lag: monitor,
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	defer r.finish(&err)
 	held := func(want bool) error {
 		tick := time.NewTicker(10 * time.Millisecond)
@@ -206,19 +165,16 @@ func pairHoldsLow(ctx context.Context, env Env) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(highSeen.wait(ctx, backlog), lowSeen.wait(ctx, 1)); err != nil {
-		return err
-	}
+	steps.Do(errors.Join(highSeen.wait(ctx, backlog), lowSeen.wait(ctx, 1)))
 	return held(false)
 }
 
 func obsoleteIsSkipped(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	topic, group := name("topic"), name("group")
-	if err := declare(ctx, env.Bus, topic, group); err != nil {
-		return err
-	}
+	steps.Do(declare(ctx, env.Bus, topic, group))
 	seen := newTrail(env.Bus)
-	r, err := run(ctx, env.Bus, bus.Consumer{
+	r := steps.Get(run(ctx, env.Bus, bus.Consumer{
 		Topic: topic, Group: group, Handler: func(m *message.Message) error { seen.add(m); return nil },
 		Current: func(_ context.Context, key string) (uint64, error) {
 			if key != "artist" {
@@ -226,32 +182,17 @@ func obsoleteIsSkipped(ctx context.Context, env Env) (err error) {
 			}
 			return 3, nil
 		},
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	defer r.finish(&err)
 	for sequence := range uint64(10) {
-		e, err := event.New("UpdateRequest", "bustest", sequence)
-		if err != nil {
-			return err
-		}
+		e := steps.Get(event.New("UpdateRequest", "bustest", sequence))
 		e.ID, e.AggregateID, e.Sequence = uuid.NewString(), "artist", sequence
-		m, err := event.Binary{}.Encode(e)
-		if err != nil {
-			return err
-		}
-		if err := env.Bus.Publisher().Publish(topic, m); err != nil {
-			return err
-		}
+		m := steps.Get(event.Binary{}.Encode(e))
+		steps.Do(env.Bus.Publisher().Publish(topic, m))
 	}
-	if err := seen.wait(ctx, 8); err != nil {
-		return err
-	}
+	steps.Do(seen.wait(ctx, 8))
 	// Sequence 0 means none, so the event is always handled.
-	if err := seen.inOrder("artist", []string{"0", "3", "4", "5", "6", "7", "8", "9"}); err != nil {
-		return err
-	}
+	steps.Do(seen.inOrder("artist", []string{"0", "3", "4", "5", "6", "7", "8", "9"}))
 	if s := r.Status()[0]; s.Obsolete != 2 {
 		return fmt.Errorf("status is %+v, want 2 obsolete", s)
 	}

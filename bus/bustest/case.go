@@ -73,10 +73,53 @@ func series(key string, from, to int) []*message.Message {
 	return all
 }
 
+// keyed is the name of the k-th key of a case with several.
+func keyed(k int) string { return "key-" + strconv.Itoa(k) }
+
+// inTurn makes the messages from..to of each of the keys: the first of every key, then the second.
+func inTurn(keys, from, to int) []*message.Message {
+	var all []*message.Message
+	for n := from; n <= to; n++ {
+		for k := range keys {
+			all = append(all, msg(keyed(k), n))
+		}
+	}
+	return all
+}
+
+// publishInTurn publishes the messages of inTurn one by one.
+func publishInTurn(b *bus.Bus, topic string, keys, from, to int) error {
+	for _, m := range inTurn(keys, from, to) {
+		if err := b.Publisher().Publish(topic, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachKey calls check with each of the keys and its payloads 1..each.
+func eachKey(keys, each int, check func(key string, want []string) error) error {
+	for k := range keys {
+		if err := check(keyed(k), payloads(keyed(k), 1, each)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // declare makes a group before the first publish: on a transport without Replay a later group
 // would miss those messages.
 func declare(ctx context.Context, b *bus.Bus, topic string, groups ...string) error {
 	return b.Declare(ctx, bus.Topic{Name: topic, Groups: groups})
+}
+
+// published makes a topic with a group, and publishes messages to it in one call.
+func published(ctx context.Context, b *bus.Bus, messages ...*message.Message) (topic, group string, err error) {
+	topic, group = name("topic"), name("group")
+	if err := declare(ctx, b, topic, group); err != nil {
+		return topic, group, err
+	}
+	return topic, group, b.Publisher().Publish(topic, messages...)
 }
 
 // subscribing is an open subscription.
@@ -96,6 +139,31 @@ func subscribe(ctx context.Context, b *bus.Bus, group, topic string) (*subscribi
 		return nil, errors.Join(err, sub.Close())
 	}
 	return &subscribing{sub, ch, ordered(b)}, nil
+}
+
+// during calls do with a subscription and closes it.
+func during(ctx context.Context, b *bus.Bus, topic, group string, do func(*subscribing) error) error {
+	sub, err := subscribe(ctx, b, group, topic)
+	if err != nil {
+		return err
+	}
+	err = do(sub)
+	sub.closing(&err)
+	return err
+}
+
+// getsAll subscribes, receives exactly these payloads and acknowledges them.
+func getsAll(ctx context.Context, b *bus.Bus, topic, group string, want ...string) error {
+	return during(ctx, b, topic, group, func(sub *subscribing) error { return sub.expectAll(ctx, want...) })
+}
+
+// getsSome subscribes, acknowledges n messages and returns their payloads.
+func getsSome(ctx context.Context, b *bus.Bus, topic, group string, n int) (payloads []string, err error) {
+	err = during(ctx, b, topic, group, func(sub *subscribing) (err error) {
+		payloads, err = sub.take(ctx, n)
+		return err
+	})
+	return payloads, err
 }
 
 // ordered reports whether a transport keeps the order of keys. Messages from one that does not
@@ -162,6 +230,20 @@ func (s *subscribing) take(ctx context.Context, n int) (payloads []string, err e
 	return payloads, nil
 }
 
+// takeBut receives n messages and acknowledges those of other keys than this one.
+func (s *subscribing) takeBut(ctx context.Context, n int, key string) error {
+	for range n {
+		m, err := s.next(ctx)
+		if err != nil {
+			return err
+		}
+		if event.Key(m) != key {
+			m.Ack()
+		}
+	}
+	return nil
+}
+
 // payloads returns the payloads from..to of a key for expectAll.
 func payloads(key string, from, to int) []string {
 	var all []string
@@ -180,7 +262,7 @@ func (s *subscribing) closing(err *error) {
 
 // trail records the messages that handlers received, by key.
 type trail struct {
-	ordered bool // the transport keeps the order of keys
+	bus *bus.Bus
 
 	mu   sync.Mutex
 	seen map[string][]string
@@ -189,7 +271,7 @@ type trail struct {
 }
 
 func newTrail(b *bus.Bus) *trail {
-	return &trail{ordered: ordered(b), seen: map[string][]string{}, more: make(chan struct{})}
+	return &trail{bus: b, seen: map[string][]string{}, more: make(chan struct{})}
 }
 
 func (t *trail) add(m *message.Message) {
@@ -224,24 +306,14 @@ func (t *trail) wait(ctx context.Context, n int) error {
 func (t *trail) inOrder(key string, want []string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.ordered {
-		return sameSet(key, t.seen[key], want)
-	}
-	return sameOrder(key, t.seen[key], want)
+	return same(t.bus, key, t.seen[key], want)
 }
 
-// same is sameOrder where the transport keeps the order of keys.
+// same is sameOrder where the transport keeps the order of keys, and elsewhere in any order.
 func same(b *bus.Bus, key string, got, want []string) error {
-	if ordered(b) {
-		return sameOrder(key, got, want)
+	if !ordered(b) {
+		got, want = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))
 	}
-	return sameSet(key, got, want)
-}
-
-func sameSet(key string, got, want []string) error {
-	got, want = slices.Clone(got), slices.Clone(want)
-	slices.Sort(got)
-	slices.Sort(want)
 	return sameOrder(key, got, want)
 }
 

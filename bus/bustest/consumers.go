@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 func consumerCases() []Case {
@@ -31,12 +31,13 @@ func consumerCases() []Case {
 // drainOnShutdown stops a Runner while a handler is at work: the handler finishes, its context
 // lives, and exactly the handled messages are committed.
 func drainOnShutdown(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	topic, group := name("topic"), name("group")
 	started, finish := make(chan struct{}), make(chan struct{})
 	seen := newTrail(env.Bus)
 	var handled atomic.Int32
 	var ctxErr atomic.Value
-	r, err := run(ctx, env.Bus, bus.Consumer{Topic: topic, Group: group, Handler: func(m *message.Message) error {
+	r := steps.Get(run(ctx, env.Bus, bus.Consumer{Topic: topic, Group: group, Handler: func(m *message.Message) error {
 		if handled.Add(1) == 1 {
 			close(started)
 			<-finish
@@ -46,10 +47,7 @@ func drainOnShutdown(ctx context.Context, env Env) (err error) {
 		}
 		seen.add(m)
 		return nil
-	}})
-	if err != nil {
-		return err
-	}
+	}}))
 	err = env.Bus.Publisher().Publish(topic, msg("k", 1), msg("k", 2))
 	if err == nil {
 		select {
@@ -68,31 +66,23 @@ func drainOnShutdown(ctx context.Context, env Env) (err error) {
 	if e, ok := ctxErr.Load().(error); ok {
 		return fmt.Errorf("the handler's context was cancelled while it drained: %w", e)
 	}
-	if err := env.Bus.Publisher().Publish(topic, msg("k", 3)); err != nil {
-		return err
-	}
-	sub, err := subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return err
-	}
-	defer sub.closing(&err)
+	steps.Do(env.Bus.Publisher().Publish(topic, msg("k", 3)))
 	rest := slices.DeleteFunc(payloads("k", 1, 3), func(p string) bool { return slices.Contains(seen.seen["k"], p) })
-	return sub.expectAll(ctx, rest...)
+	return getsAll(ctx, env.Bus, topic, group, rest...)
 }
 
 // poisonMessage has one message that always fails. It is published to the dead letter topic with
 // its bytes, the order of its key holds, and other keys do not wait.
 func poisonMessage(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	const each = 10
 	topic, group := name("topic"), name("group")
 	reader := name("reader")
-	if err := declare(ctx, env.Bus, topic+".DLT", reader); err != nil {
-		return err
-	}
+	steps.Do(declare(ctx, env.Bus, topic+".DLT", reader))
 	seen, othersDone := newTrail(env.Bus), make(chan struct{})
 	var others, tries atomic.Int32
 	letters := make(chan bus.Report, 10)
-	r, err := run(ctx, env.Bus, bus.Consumer{
+	r := steps.Get(run(ctx, env.Bus, bus.Consumer{
 		Topic: topic, Group: group, Retry: bus.FixedRetry(time.Millisecond, 2),
 		Handler: func(m *message.Message) error {
 			if string(m.Payload) == "bad#3" {
@@ -110,10 +100,7 @@ func poisonMessage(ctx context.Context, env Env) (err error) {
 			return nil
 		},
 		Hooks: bus.Hooks{OnDeadLetter: func(d bus.Report) { letters <- d }},
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	var batch []*message.Message
 	for n := 1; n <= each; n++ {
 		batch = append(batch, msg("bad", n), msg("good", n))
@@ -135,21 +122,12 @@ func poisonMessage(ctx context.Context, env Env) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := seen.inOrder("bad", append(payloads("bad", 1, 2), payloads("bad", 4, each)...)); err != nil {
-		return err
-	}
-	if err := seen.inOrder("good", payloads("good", 1, each)); err != nil {
-		return err
-	}
-	sub, err := subscribe(ctx, env.Bus, reader, topic+".DLT")
-	if err != nil {
-		return err
-	}
+	steps.Do(seen.inOrder("bad", append(payloads("bad", 1, 2), payloads("bad", 4, each)...)))
+	steps.Do(seen.inOrder("good", payloads("good", 1, each)))
+	sub := steps.Get(subscribe(ctx, env.Bus, reader, topic+".DLT"))
 	defer sub.closing(&err)
 	dead, err := sub.next(ctx)
-	if err != nil {
-		return fmt.Errorf("the dead letter: %w", err)
-	}
+	steps.Named(err, "the dead letter")
 	dead.Ack()
 	if dead.UUID != poison.UUID || string(dead.Payload) != "bad#3" {
 		return fmt.Errorf("the dead letter is %s %q, want %s %q", dead.UUID, dead.Payload, poison.UUID, "bad#3")
@@ -171,9 +149,7 @@ func poisonMessage(ctx context.Context, env Env) (err error) {
 	}
 	first, err1 := time.Parse(time.RFC3339, dead.Metadata[driver.DLQFirstFailure])
 	last, err2 := time.Parse(time.RFC3339, dead.Metadata[driver.DLQLastFailure])
-	if err := errors.Join(err1, err2); err != nil {
-		return err
-	}
+	steps.Do(errors.Join(err1, err2))
 	if !last.After(first) {
 		return fmt.Errorf("the last failure %s is not after the first %s", last, first)
 	}
@@ -185,12 +161,13 @@ func poisonMessage(ctx context.Context, env Env) (err error) {
 
 // infrastructurePause has a dependency that is down for a while in the middle.
 func infrastructurePause(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	const keys, each = 4, 10
 	topic, group := name("topic"), name("group")
 	seen := newTrail(env.Bus)
 	down := errors.New("connection refused")
 	var calls, letters, pauses, resumes atomic.Int32
-	r, err := run(ctx, env.Bus, bus.Consumer{
+	r := steps.Get(run(ctx, env.Bus, bus.Consumer{
 		Topic: topic, Group: group,
 		Retry: bus.RetryPolicy{MaxRetries: -1, Probe: atOnce}, // a single counted failure would be a dead letter
 		Classifiers: []fault.Classifier{func(err error) fault.Class {
@@ -211,27 +188,11 @@ func infrastructurePause(ctx context.Context, env Env) (err error) {
 			OnPause:      func(bus.Report) { pauses.Add(1) },
 			OnResume:     func(bus.Report) { resumes.Add(1) },
 		},
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	defer r.finish(&err)
-	for n := 1; n <= each; n++ {
-		for k := range keys {
-			if err := env.Bus.Publisher().Publish(topic, msg("key-"+strconv.Itoa(k), n)); err != nil {
-				return err
-			}
-		}
-	}
-	if err := seen.wait(ctx, keys*each); err != nil {
-		return err
-	}
-	for k := range keys {
-		key := "key-" + strconv.Itoa(k)
-		if err := seen.inOrder(key, payloads(key, 1, each)); err != nil {
-			return err
-		}
-	}
+	steps.Do(publishInTurn(env.Bus, topic, keys, 1, each))
+	steps.Do(seen.wait(ctx, keys*each))
+	steps.Do(eachKey(keys, each, seen.inOrder))
 	if p, q, l := pauses.Load(), resumes.Load(), letters.Load(); p == 0 || p != q || l != 0 {
 		return fmt.Errorf("%d pauses, %d resumes, %d dead letters; want as many resumes as pauses and no dead letter", p, q, l)
 	}
@@ -241,16 +202,15 @@ func infrastructurePause(ctx context.Context, env Env) (err error) {
 // failsAlone has one message that always fails as if a dependency were down. Other keys go on,
 // and when they have passed it for long enough it becomes a dead letter.
 func failsAlone(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	const keys, each, window = 6, 40, 10
 	topic, group := name("topic"), name("group")
-	if err := declare(ctx, env.Bus, topic+".DLT", name("reader")); err != nil {
-		return err
-	}
+	steps.Do(declare(ctx, env.Bus, topic+".DLT", name("reader")))
 	seen := newTrail(env.Bus)
 	var letters atomic.Int32
 	tried := make(chan struct{})
 	var once sync.Once
-	r, err := run(ctx, env.Bus, bus.Consumer{
+	r := steps.Get(run(ctx, env.Bus, bus.Consumer{
 		Topic: topic, Group: group, Window: window, Concurrency: 4,
 		Retry: bus.RetryPolicy{MaxRetries: -1, Probe: atOnce},
 		Handler: func(m *message.Message) error {
@@ -266,35 +226,17 @@ func failsAlone(ctx context.Context, env Env) (err error) {
 				letters.Add(1)
 			}
 		}},
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	defer r.finish(&err)
-	if err := env.Bus.Publisher().Publish(topic, series("bad", 1, 2)...); err != nil {
-		return err
-	}
+	steps.Do(env.Bus.Publisher().Publish(topic, series("bad", 1, 2)...))
 	select { // messages of others count from now on
 	case <-tried:
 	case <-ctx.Done():
 		return fmt.Errorf("the first message was not handled: %w", ctx.Err())
 	}
-	for n := 1; n <= each; n++ {
-		for k := range keys {
-			if err := env.Bus.Publisher().Publish(topic, msg("key-"+strconv.Itoa(k), n)); err != nil {
-				return err
-			}
-		}
-	}
-	if err := seen.wait(ctx, keys*each+1); err != nil {
-		return err
-	}
-	for k := range keys {
-		key := "key-" + strconv.Itoa(k)
-		if err := seen.inOrder(key, payloads(key, 1, each)); err != nil {
-			return err
-		}
-	}
+	steps.Do(publishInTurn(env.Bus, topic, keys, 1, each))
+	steps.Do(seen.wait(ctx, keys*each+1))
+	steps.Do(eachKey(keys, each, seen.inOrder))
 	if n := letters.Load(); n != 1 {
 		return fmt.Errorf("%d dead letters of the message that fails alone, want 1", n)
 	}
@@ -304,16 +246,15 @@ func failsAlone(ctx context.Context, env Env) (err error) {
 // deadLetterOutage cannot happen on a healthy transport, so a publisher in between refuses the
 // policy's topic for a while.
 func deadLetterOutage(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	topic, group := name("topic"), name("group")
 	reader := name("reader")
-	if err := declare(ctx, env.Bus, topic+".DLT", reader); err != nil {
-		return err
-	}
+	steps.Do(declare(ctx, env.Bus, topic+".DLT", reader))
 	broken := bus.New("broken", refusing{Driver: env.Bus.Driver(), topic: topic + ".DLT", left: new(atomic.Int32)})
 	broken.Driver().(refusing).left.Store(3)
 	seen := newTrail(env.Bus)
 	var runs atomic.Int32
-	r, err := run(ctx, broken, bus.Consumer{
+	r := steps.Get(run(ctx, broken, bus.Consumer{
 		Topic: topic, Group: group, Retry: bus.RetryPolicy{MaxRetries: -1, Probe: atOnce},
 		Handler: func(m *message.Message) error {
 			if string(m.Payload) == "k#1" {
@@ -323,25 +264,11 @@ func deadLetterOutage(ctx context.Context, env Env) (err error) {
 			seen.add(m)
 			return nil
 		},
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	defer r.finish(&err)
-	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 3)...); err != nil {
-		return err
-	}
-	if err := seen.wait(ctx, 2); err != nil {
-		return err
-	}
-	sub, err := subscribe(ctx, env.Bus, reader, topic+".DLT")
-	if err != nil {
-		return err
-	}
-	defer sub.closing(&err)
-	if err := sub.expectAll(ctx, "k#1"); err != nil {
-		return err
-	}
+	steps.Do(env.Bus.Publisher().Publish(topic, series("k", 1, 3)...))
+	steps.Do(seen.wait(ctx, 2))
+	steps.Do(getsAll(ctx, env.Bus, topic+".DLT", reader, "k#1"))
 	if n := runs.Load(); n != 1 {
 		return fmt.Errorf("the handler ran %d times while its dead letter could not be published, want once", n)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 func groupCases() []Case {
@@ -29,68 +30,41 @@ func groupCases() []Case {
 }
 
 func groupsEachGetAll(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	topic := name("topic")
 	var subs []*subscribing
 	for range 3 {
-		sub, err := subscribe(ctx, env.Bus, name("group"), topic)
-		if err != nil {
-			return err
-		}
+		sub := steps.Get(subscribe(ctx, env.Bus, name("group"), topic))
 		defer sub.closing(&err)
 		subs = append(subs, sub)
 	}
-	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 20)...); err != nil {
-		return err
-	}
+	steps.Do(env.Bus.Publisher().Publish(topic, series("k", 1, 20)...))
 	for i, sub := range subs {
-		if err := sub.expectAll(ctx, payloads("k", 1, 20)...); err != nil {
-			return fmt.Errorf("group %d: %w", i, err)
-		}
+		steps.Named(sub.expectAll(ctx, payloads("k", 1, 20)...), "group %d", i)
 	}
 	return nil
 }
 
 // groupResumes acknowledges a part, closes at once, and continues with a new subscriber: an
 // acknowledgement sent just before Close counts.
-func groupResumes(ctx context.Context, env Env) error {
-	topic, group := name("topic"), name("group")
-	if err := declare(ctx, env.Bus, topic, group); err != nil {
-		return err
-	}
-	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 30)...); err != nil {
-		return err
-	}
+func groupResumes(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
+	topic, group := steps.Two(published(ctx, env.Bus, series("k", 1, 30)...))
 	var all []string
 	for len(all) < 30 {
-		sub, err := subscribe(ctx, env.Bus, group, topic)
-		if err != nil {
-			return err
-		}
-		got, err := sub.take(ctx, 10)
+		got, err := getsSome(ctx, env.Bus, topic, group, 10)
 		all = append(all, got...)
-		sub.closing(&err)
-		if err != nil {
-			return fmt.Errorf("resuming after %v: %w", all, err)
-		}
+		steps.Named(err, "resuming after %v", all)
 	}
 	return same(env.Bus, "k", all, payloads("k", 1, 30))
 }
 
-func newGroupStartsAtEarliest(ctx context.Context, env Env) error {
+func newGroupStartsAtEarliest(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	topic := name("topic")
-	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 10)...); err != nil {
-		return err
-	}
+	steps.Do(env.Bus.Publisher().Publish(topic, series("k", 1, 10)...))
 	for i := range 2 {
-		sub, err := subscribe(ctx, env.Bus, name("group"), topic)
-		if err != nil {
-			return err
-		}
-		err = sub.expectAll(ctx, payloads("k", 1, 10)...)
-		sub.closing(&err)
-		if err != nil {
-			return fmt.Errorf("group %d: %w", i+1, err)
-		}
+		steps.Named(getsAll(ctx, env.Bus, topic, name("group"), payloads("k", 1, 10)...), "group %d", i+1)
 	}
 	return nil
 }
@@ -98,10 +72,9 @@ func newGroupStartsAtEarliest(ctx context.Context, env Env) error {
 // orderlyStop stops with one unacknowledged message before acknowledged ones, as far as the
 // transport hands these out.
 func orderlyStop(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	topic, group := name("topic"), name("group")
-	if err := declare(ctx, env.Bus, topic, group); err != nil {
-		return err
-	}
+	steps.Do(declare(ctx, env.Bus, topic, group))
 	pub := env.Bus.Publisher()
 	others, unacked := append(series("b", 1, 5), series("c", 1, 5)...), []*message.Message{msg("a", 1)}
 	calls := [][]*message.Message{unacked, others}
@@ -109,40 +82,19 @@ func orderlyStop(ctx context.Context, env Env) (err error) {
 		slices.Reverse(calls)
 	}
 	for _, messages := range calls {
-		if err := pub.Publish(topic, messages...); err != nil {
-			return err
-		}
+		steps.Do(pub.Publish(topic, messages...))
 	}
-	sub, err := subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return err
-	}
-	for range len(unacked) + len(others) {
-		var m *message.Message
-		if m, err = sub.next(ctx); err != nil {
-			break
-		}
-		if event.Key(m) != "a" {
-			m.Ack()
-		}
-	}
-	if sub.closing(&err); err != nil {
-		return err
-	}
+	steps.Do(during(ctx, env.Bus, topic, group, func(sub *subscribing) error {
+		return sub.takeBut(ctx, len(unacked)+len(others), "a")
+	}))
 
-	if sub, err = subscribe(ctx, env.Bus, group, topic); err != nil {
-		return err
-	}
+	sub := steps.Get(subscribe(ctx, env.Bus, group, topic))
 	defer sub.closing(&err)
-	if err := pub.Publish(topic, msg("a", 2), msg("b", 6), msg("c", 6)); err != nil {
-		return err
-	}
+	steps.Do(pub.Publish(topic, msg("a", 2), msg("b", 6), msg("c", 6)))
 	left := map[string][]string{"a": {"a#1", "a#2"}, "b": {"b#6"}, "c": {"c#6"}}
 	for range 4 {
 		m, err := sub.next(ctx)
-		if err != nil {
-			return fmt.Errorf("%v have not come: %w", left, err)
-		}
+		steps.Named(err, "%v have not come", left)
 		key := event.Key(m)
 		i := slices.Index(left[key], string(m.Payload))
 		if i < 0 || i > 0 && sub.ordered {
@@ -156,41 +108,11 @@ func orderlyStop(ctx context.Context, env Env) (err error) {
 
 // outOfOrderAcks acknowledges the later messages and not the first: only the prefix may be
 // stored.
-func outOfOrderAcks(ctx context.Context, env Env) error {
-	topic, group := name("topic"), name("group")
-	if err := declare(ctx, env.Bus, topic, group); err != nil {
-		return err
-	}
-	pub := env.Bus.Publisher()
-	if err := pub.Publish(topic, msg("a", 1), msg("b", 1), msg("c", 1), msg("b", 2)); err != nil {
-		return err
-	}
-	sub, err := subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return err
-	}
-	err = func() error {
-		for seen := 0; seen < 4; seen++ {
-			m, err := sub.next(ctx)
-			if err != nil {
-				return err
-			}
-			if event.Key(m) != "a" {
-				m.Ack()
-			}
-		}
-		return nil
-	}()
-	sub.closing(&err)
-	if err != nil {
-		return err
-	}
-
-	sub, err = subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return err
-	}
-	err = func() error {
+func outOfOrderAcks(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
+	topic, group := steps.Two(published(ctx, env.Bus, msg("a", 1), msg("b", 1), msg("c", 1), msg("b", 2)))
+	steps.Do(during(ctx, env.Bus, topic, group, func(sub *subscribing) error { return sub.takeBut(ctx, 4, "a") }))
+	return during(ctx, env.Bus, topic, group, func(sub *subscribing) error {
 		for {
 			m, err := sub.next(ctx)
 			if err != nil {
@@ -201,67 +123,35 @@ func outOfOrderAcks(ctx context.Context, env Env) error {
 				return nil
 			}
 		}
-	}()
-	sub.closing(&err)
-	return err
+	})
 }
 
-func redeliveryAfterClose(ctx context.Context, env Env) error {
-	topic, group := name("topic"), name("group")
-	if err := declare(ctx, env.Bus, topic, group); err != nil {
-		return err
-	}
-	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 3)...); err != nil {
-		return err
-	}
+func redeliveryAfterClose(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
+	topic, group := steps.Two(published(ctx, env.Bus, series("k", 1, 3)...))
 	for attempt := range 3 {
-		sub, err := subscribe(ctx, env.Bus, group, topic)
-		if err != nil {
+		steps.Named(during(ctx, env.Bus, topic, group, func(sub *subscribing) error {
+			m, err := sub.next(ctx)
+			if err == nil && sub.ordered && string(m.Payload) != "k#1" {
+				err = fmt.Errorf("got %s, want k#1", m.Payload)
+			}
 			return err
-		}
-		m, err := sub.next(ctx)
-		if err == nil && sub.ordered && string(m.Payload) != "k#1" {
-			err = fmt.Errorf("got %s, want k#1", m.Payload)
-		}
-		sub.closing(&err)
-		if err != nil {
-			return fmt.Errorf("attempt %d: %w", attempt+1, err)
-		}
+		}), "attempt %d", attempt+1)
 	}
-	sub, err := subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return err
-	}
-	err = sub.expectAll(ctx, payloads("k", 1, 3)...)
-	sub.closing(&err)
-	return err
+	return getsAll(ctx, env.Bus, topic, group, payloads("k", 1, 3)...)
 }
 
 // redeliveryAfterContext ends a subscription by its context: its channel closes, messages that
 // are out can still be acknowledged, and the next subscription gets the others.
 func redeliveryAfterContext(ctx context.Context, env Env) (err error) {
-	topic, group := name("topic"), name("group")
-	if err := declare(ctx, env.Bus, topic, group); err != nil {
-		return err
-	}
-	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 3)...); err != nil {
-		return err
-	}
-	sub, err := env.Bus.Subscriber(group, bus.SubscriberConfig{})
-	if err != nil {
-		return err
-	}
+	defer steps.End(&err)
+	topic, group := steps.Two(published(ctx, env.Bus, series("k", 1, 3)...))
+	sub := steps.Get(env.Bus.Subscriber(group, bus.SubscriberConfig{}))
 	defer func() { err = errors.Join(err, sub.Close()) }()
 	sctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	ch, err := sub.Subscribe(sctx, topic)
-	if err != nil {
-		return err
-	}
-	first, err := (&subscribing{Subscriber: sub, ch: ch}).next(ctx)
-	if err != nil {
-		return err
-	}
+	ch := steps.Get(sub.Subscribe(sctx, topic))
+	first := steps.Get((&subscribing{Subscriber: sub, ch: ch}).next(ctx))
 	if ordered(env.Bus) && string(first.Payload) != "k#1" {
 		return fmt.Errorf("got %s, want k#1", first.Payload)
 	}
@@ -285,22 +175,12 @@ func redeliveryAfterContext(ctx context.Context, env Env) (err error) {
 
 // declaredGroup publishes before the group has ever subscribed.
 func declaredGroup(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	topic, group := name("topic"), name("group")
 	for range 2 { // declaring is idempotent
-		if err := env.Bus.Declare(ctx, bus.Topic{Name: topic, Groups: []string{group, name("other")}}); err != nil {
-			return err
-		}
+		steps.Do(declare(ctx, env.Bus, topic, group, name("other")))
 	}
-	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 10)...); err != nil {
-		return err
-	}
-	if err := env.Bus.Declare(ctx, bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
-		return fmt.Errorf("declare again after publishing: %w", err)
-	}
-	sub, err := subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return err
-	}
-	defer sub.closing(&err)
-	return sub.expectAll(ctx, payloads("k", 1, 10)...)
+	steps.Do(env.Bus.Publisher().Publish(topic, series("k", 1, 10)...))
+	steps.Named(declare(ctx, env.Bus, topic, group), "declare again after publishing")
+	return getsAll(ctx, env.Bus, topic, group, payloads("k", 1, 10)...)
 }

@@ -4,45 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 // instancesShare has two buses that consume with one group; one of them stops in the middle and
 // the other finishes. Order per key must hold over both.
 func instancesShare(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	const keys, each = 4, 20
 	topic, group := name("topic"), name("group")
-	if err := declare(ctx, env.Bus, topic, group); err != nil {
-		return err
-	}
-	other, err := env.Again()
-	if err != nil {
-		return err
-	}
+	steps.Do(declare(ctx, env.Bus, topic, group))
+	other := steps.Get(env.Again())
 	defer func() { err = errors.Join(err, other.Close()) }()
 
-	pub := env.Bus.Publisher()
-	publish := func(from, to int) error {
-		for n := from; n <= to; n++ {
-			for k := range keys {
-				if err := pub.Publish(topic, msg("key-"+strconv.Itoa(k), n)); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}
-	if err := publish(1, each/2); err != nil {
-		return err
-	}
-	first, err := subscribe(ctx, other, group, topic)
-	if err != nil {
-		return err
-	}
+	steps.Do(publishInTurn(env.Bus, topic, keys, 1, each/2))
+	first := steps.Get(subscribe(ctx, other, group, topic))
+	defer first.closing(&err)
 	seen, taken := map[string][]string{}, 0
 	take := func(m *message.Message) {
 		seen[event.Key(m)] = append(seen[event.Key(m)], string(m.Payload))
@@ -51,16 +32,10 @@ func instancesShare(ctx context.Context, env Env) (err error) {
 	}
 	const before = keys * each / 8 // acknowledged before the second instance starts
 	for taken < before {
-		m, err := first.next(ctx)
-		if err != nil {
-			return errors.Join(err, first.Close())
-		}
+		m := steps.Get(first.next(ctx))
 		take(m)
 	}
-	second, err := subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return errors.Join(err, first.Close())
-	}
+	second := steps.Get(subscribe(ctx, env.Bus, group, topic))
 	defer second.closing(&err)
 	for taken < 2*before {
 		select {
@@ -71,23 +46,19 @@ func instancesShare(ctx context.Context, env Env) (err error) {
 			take(m)
 		case m, ok := <-second.ch:
 			if !ok {
-				return errors.Join(errors.New("the channel of the second instance was closed"), first.Close())
+				return errors.New("the channel of the second instance was closed")
 			}
 			take(m)
 		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("after %d: %w", taken, ctx.Err()), first.Close())
+			return fmt.Errorf("after %d: %w", taken, ctx.Err())
 		}
 	}
 	// It may have one more message, delivered and not read.
-	if err := first.Close(); err != nil {
-		return err
-	}
-	if err := publish(each/2+1, each); err != nil {
-		return err
-	}
+	steps.Do(first.Close())
+	steps.Do(publishInTurn(env.Bus, topic, keys, each/2+1, each))
 	done := func() bool {
 		for k := range keys {
-			if got := seen["key-"+strconv.Itoa(k)]; len(got) == 0 || got[len(got)-1] != "key-"+strconv.Itoa(k)+"#"+strconv.Itoa(each) {
+			if got, last := seen[keyed(k)], payloads(keyed(k), each, each); len(got) == 0 || got[len(got)-1] != last[0] {
 				return false
 			}
 		}
@@ -100,50 +71,24 @@ func instancesShare(ctx context.Context, env Env) (err error) {
 		}
 		take(m)
 	}
-	for k := range keys {
-		key := "key-" + strconv.Itoa(k)
-		if err := sameOrder(key, withoutRepeats(seen[key]), payloads(key, 1, each)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return eachKey(keys, each, func(key string, want []string) error { return sameOrder(key, withoutRepeats(seen[key]), want) })
 }
 
 // takesOver has one key, so that the acknowledged messages are a prefix: the second instance
 // stands by, and resumes exactly there when the first has stopped.
 func takesOver(ctx context.Context, env Env) (err error) {
-	topic, group := name("topic"), name("group")
-	if err := declare(ctx, env.Bus, topic, group); err != nil {
-		return err
-	}
-	other, err := env.Again()
-	if err != nil {
-		return err
-	}
+	defer steps.End(&err)
+	topic, group := steps.Two(published(ctx, env.Bus, series("k", 1, 20)...))
+	other := steps.Get(env.Again())
 	defer func() { err = errors.Join(err, other.Close()) }()
-	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 20)...); err != nil {
-		return err
-	}
-	first, err := subscribe(ctx, other, group, topic)
-	if err != nil {
-		return err
-	}
-	all, err := first.take(ctx, 10)
-	if err != nil {
-		return errors.Join(err, first.Close())
-	}
-	second, err := subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return errors.Join(err, first.Close())
-	}
+	first := steps.Get(subscribe(ctx, other, group, topic))
+	defer first.closing(&err)
+	all := steps.Get(first.take(ctx, 10))
+	second := steps.Get(subscribe(ctx, env.Bus, group, topic))
 	defer second.closing(&err)
-	if err := first.Close(); err != nil {
-		return err
-	}
+	steps.Do(first.Close())
 	rest, err := second.take(ctx, 10)
-	if err != nil {
-		return fmt.Errorf("after %v and %v: %w", all, rest, err)
-	}
+	steps.Named(err, "after %v and %v", all, rest)
 	return same(env.Bus, "k", append(all, rest...), payloads("k", 1, 20))
 }
 
@@ -161,31 +106,15 @@ func withoutRepeats(all []string) []string {
 	return first
 }
 
-func survivesReopening(ctx context.Context, env Env) error {
-	topic, group := name("topic"), name("group")
-	if err := declare(ctx, env.Bus, topic, group); err != nil {
-		return err
-	}
-	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 10)...); err != nil {
-		return err
-	}
-	sub, err := subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return err
-	}
-	all, err := sub.take(ctx, 4)
-	sub.closing(&err)
+func survivesReopening(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
+	topic, group := steps.Two(published(ctx, env.Bus, series("k", 1, 10)...))
+	all, err := getsSome(ctx, env.Bus, topic, group, 4)
 	if err = errors.Join(err, env.Bus.Close()); err != nil {
 		return err
 	}
 	again, err := env.Again()
-	if err != nil {
-		return fmt.Errorf("open again: %w", err)
-	}
-	if sub, err = subscribe(ctx, again, group, topic); err != nil {
-		return errors.Join(err, again.Close())
-	}
-	rest, err := sub.take(ctx, 6)
-	sub.closing(&err)
+	steps.Named(err, "open again")
+	rest, err := getsSome(ctx, again, topic, group, 6)
 	return errors.Join(err, again.Close(), same(again, "k", append(all, rest...), payloads("k", 1, 10)))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 func orderCases() []Case {
@@ -22,33 +23,17 @@ func orderCases() []Case {
 // orderPerKey holds the first message of every key until all keys are out at the same time, then
 // takes the rest.
 func orderPerKey(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	const keys, each = 6, 25
-	topic, group := name("topic"), name("group")
-	if err := declare(ctx, env.Bus, topic, group); err != nil {
-		return err
-	}
-	var batch []*message.Message
-	for n := 1; n <= each; n++ {
-		for k := range keys {
-			batch = append(batch, msg("key-"+strconv.Itoa(k), n))
-		}
-	}
-	if err := env.Bus.Publisher().Publish(topic, batch...); err != nil {
-		return err
-	}
-	sub, err := subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return err
-	}
+	topic, group := steps.Two(published(ctx, env.Bus, inTurn(keys, 1, each)...))
+	sub := steps.Get(subscribe(ctx, env.Bus, group, topic))
 	defer sub.closing(&err)
 
 	seen := map[string][]string{}
 	var held []*message.Message
 	for total := 0; total < keys*each; total++ {
 		m, err := sub.next(ctx)
-		if err != nil {
-			return fmt.Errorf("after %d of %d: %w", total, keys*each, err)
-		}
+		steps.Named(err, "after %d of %d", total, keys*each)
 		key := event.Key(m)
 		seen[key] = append(seen[key], string(m.Payload))
 		if len(held) < keys {
@@ -66,38 +51,22 @@ func orderPerKey(ctx context.Context, env Env) (err error) {
 		}
 		m.Ack()
 	}
-	for k := range keys {
-		key := "key-" + strconv.Itoa(k)
-		if err := sameOrder(key, seen[key], payloads(key, 1, each)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return eachKey(keys, each, func(key string, want []string) error { return sameOrder(key, seen[key], want) })
 }
 
 // orderAcrossNack nacks every third message twice; no later message of its key may be delivered
 // before it is acknowledged.
 func orderAcrossNack(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	const keys, each = 3, 12
 	topic, group := name("topic"), name("group")
-	sub, err := subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return err
-	}
+	sub := steps.Get(subscribe(ctx, env.Bus, group, topic))
 	defer sub.closing(&err)
-	for n := 1; n <= each; n++ {
-		for k := range keys {
-			if err := env.Bus.Publisher().Publish(topic, msg("key-"+strconv.Itoa(k), n)); err != nil {
-				return err
-			}
-		}
-	}
+	steps.Do(publishInTurn(env.Bus, topic, keys, 1, each))
 	acked, nacks := map[string][]string{}, map[string]int{}
 	for total := 0; total < keys*each; {
 		m, err := sub.next(ctx)
-		if err != nil {
-			return fmt.Errorf("after %d of %d: %w", total, keys*each, err)
-		}
+		steps.Named(err, "after %d of %d", total, keys*each)
 		key, payload := event.Key(m), string(m.Payload)
 		if want := key + "#" + strconv.Itoa(len(acked[key])+1); payload != want {
 			return fmt.Errorf("got %s while %s is not acknowledged", payload, want)
@@ -125,41 +94,28 @@ func keylessIsOneKey(ctx context.Context, env Env) (err error) {
 }
 
 func blockedKey(ctx context.Context, env Env, key string) (err error) {
+	defer steps.End(&err)
 	const others = 10
 	topic, group := name("topic"), name("group")
-	sub, err := subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return err
-	}
+	sub := steps.Get(subscribe(ctx, env.Bus, group, topic))
 	defer sub.closing(&err)
 	pub := env.Bus.Publisher()
 	pair, together := series(key, 1, 2), 2
 	if !ordered(env.Bus) {
 		together = 1
 	}
-	if err := pub.Publish(topic, pair[:together]...); err != nil {
-		return err
-	}
-	first, err := sub.expect(ctx, key+"#1")
-	if err != nil {
-		return err
-	}
+	steps.Do(pub.Publish(topic, pair[:together]...))
+	first := steps.Get(sub.expect(ctx, key+"#1"))
 	if together == 1 {
-		if err := pub.Publish(topic, pair[1]); err != nil {
-			return err
-		}
+		steps.Do(pub.Publish(topic, pair[1]))
 	}
 	// Each of these is published when the second message has been there for a while, so it would
 	// have been delivered before them.
 	for k := range others {
 		other := "other-" + strconv.Itoa(k)
-		if err := pub.Publish(topic, msg(other, 1)); err != nil {
-			return err
-		}
+		steps.Do(pub.Publish(topic, msg(other, 1)))
 		m, err := sub.expect(ctx, other+"#1")
-		if err != nil {
-			return fmt.Errorf("while %s#1 is not acknowledged: %w", key, err)
-		}
+		steps.Named(err, "while %s#1 is not acknowledged", key)
 		m.Ack()
 	}
 	first.Ack()

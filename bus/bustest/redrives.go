@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-go/millrace/bus/redrive"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 func redriveCases() []Case {
@@ -114,10 +115,8 @@ func (g *grave) pending(ctx context.Context, places ...int) error {
 // came reads the original topic as the group that had failed. It checks that the events at these
 // places are there again, unchanged, in order per key.
 func (g *grave) came(ctx context.Context, atLeast bool, places ...int) (err error) {
-	sub, err := subscribe(ctx, g.env.Bus, g.group, g.topic)
-	if err != nil {
-		return err
-	}
+	defer steps.End(&err)
+	sub := steps.Get(subscribe(ctx, g.env.Bus, g.group, g.topic))
 	defer sub.closing(&err)
 	missing := map[string]*message.Message{}
 	for _, i := range places {
@@ -125,9 +124,7 @@ func (g *grave) came(ctx context.Context, atLeast bool, places ...int) (err erro
 	}
 	for len(missing) > 0 {
 		m, err := sub.next(ctx)
-		if err != nil {
-			return fmt.Errorf("%d of %d events came back: %w", len(places)-len(missing), len(places), err)
-		}
+		steps.Named(err, "%d of %d events came back", len(places)-len(missing), len(places))
 		m.Ack()
 		want, ok := missing[m.UUID]
 		if !ok {
@@ -154,14 +151,9 @@ func (g *grave) came(ctx context.Context, atLeast bool, places ...int) (err erro
 	}
 	if !atLeast {
 		// Extra deliveries would come before this.
-		if err := g.env.Bus.Publisher().Publish(g.topic, msg("left", 1), msg("right", 1)); err != nil {
-			return err
-		}
+		steps.Do(g.env.Bus.Publisher().Publish(g.topic, msg("left", 1), msg("right", 1)))
 		for range 2 {
-			m, err := sub.next(ctx)
-			if err != nil {
-				return err
-			}
+			m := steps.Get(sub.next(ctx))
 			if m.Ack(); !strings.HasSuffix(string(m.Payload), "#1") {
 				return fmt.Errorf("%s came back and should not, or twice", m.UUID)
 			}
@@ -198,18 +190,14 @@ func redriveAll(ctx context.Context, env Env) error {
 }
 
 // redriveSelected takes letters from the middle, of both keys.
-func redriveSelected(ctx context.Context, env Env) error {
-	g, err := dig(ctx, env, 10)
-	if err != nil {
-		return err
-	}
+func redriveSelected(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
+	g := steps.Get(dig(ctx, env, 10))
 	res, err := g.letters.Redrive(ctx, redrive.Filter{IDs: g.ids(3, 4, 7)}, redrive.Options{})
 	if err = errors.Join(err, want("redrove", res.Done, 3)); err != nil {
 		return err
 	}
-	if err := errors.Join(g.pending(ctx, 0, 1, 2, 5, 6, 8, 9), g.came(ctx, false, 3, 4, 7)); err != nil {
-		return err
-	}
+	steps.Do(errors.Join(g.pending(ctx, 0, 1, 2, 5, 6, 8, 9), g.came(ctx, false, 3, 4, 7)))
 	// The selection has not blocked or lost any letter.
 	if res, err = g.letters.Drop(ctx, redrive.Filter{All: true}, redrive.Options{}); err != nil {
 		return err
@@ -217,43 +205,30 @@ func redriveSelected(ctx context.Context, env Env) error {
 	return errors.Join(want("dropped", res.Done, 7), g.pending(ctx))
 }
 
-func redriveDryRun(ctx context.Context, env Env) error {
-	g, err := dig(ctx, env, 6)
-	if err != nil {
-		return err
-	}
+func redriveDryRun(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
+	g := steps.Get(dig(ctx, env, 6))
 	for range 2 {
 		res, err := g.letters.Redrive(ctx, redrive.Filter{Type: "SeatHeld"}, redrive.Options{DryRun: true})
 		if err = errors.Join(err, want("would redrive", res.Done, 6)); err != nil {
 			return err
 		}
 	}
-	if _, err := g.letters.Show(ctx, g.events[5].UUID); err != nil {
-		return err
-	}
+	steps.Get(g.letters.Show(ctx, g.events[5].UUID))
 	return errors.Join(g.pending(ctx, every(6)...), g.came(ctx, false))
 }
 
-func redriveEdited(ctx context.Context, env Env) error {
-	g, err := dig(ctx, env, 5)
-	if err != nil {
-		return err
-	}
+func redriveEdited(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
+	g := steps.Get(dig(ctx, env, 5))
 	e := g.events[2]
 	if err := g.letters.Edit(ctx, e.UUID, []byte("{}")); err == nil {
 		return errors.New("an edit that is no event was accepted")
 	}
 	e.Payload = bytes.Replace(e.Payload, []byte(`"number":2`), []byte(`"number":200`), 1)
-	if err := g.letters.Edit(ctx, e.UUID, e.Payload); err != nil {
-		return err
-	}
-	if err := g.pending(ctx, every(5)...); err != nil {
-		return err
-	}
-	shown, err := g.letters.Show(ctx, e.UUID)
-	if err != nil {
-		return err
-	}
+	steps.Do(g.letters.Edit(ctx, e.UUID, e.Payload))
+	steps.Do(g.pending(ctx, every(5)...))
+	shown := steps.Get(g.letters.Show(ctx, e.UUID))
 	if shown.Edits != 1 || !bytes.Equal(shown.Payload, e.Payload) || shown.Error != "sold out" || shown.Group != g.group {
 		return fmt.Errorf("after the edit it shows %+v", shown)
 	}
@@ -264,18 +239,14 @@ func redriveEdited(ctx context.Context, env Env) error {
 	return errors.Join(g.came(ctx, false, 2), g.pending(ctx, 0, 1, 3, 4))
 }
 
-func redriveDrop(ctx context.Context, env Env) error {
-	g, err := dig(ctx, env, 6)
-	if err != nil {
-		return err
-	}
+func redriveDrop(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
+	g := steps.Get(dig(ctx, env, 6))
 	res, err := g.letters.Drop(ctx, redrive.Filter{IDs: g.ids(1, 4)}, redrive.Options{})
 	if err = errors.Join(err, want("dropped", res.Done, 2)); err != nil {
 		return err
 	}
-	if err := g.pending(ctx, 0, 2, 3, 5); err != nil {
-		return err
-	}
+	steps.Do(g.pending(ctx, 0, 2, 3, 5))
 	if res, err = g.letters.Drop(ctx, redrive.Filter{All: true}, redrive.Options{}); err != nil {
 		return err
 	}
@@ -284,27 +255,19 @@ func redriveDrop(ctx context.Context, env Env) error {
 
 // redriveKilled ends a pass in its middle as a killed process does: its publishes and its
 // acknowledgements no longer arrive.
-func redriveKilled(ctx context.Context, env Env) error {
+func redriveKilled(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	const n = 12
-	g, err := dig(ctx, env, n)
-	if err != nil {
-		return err
-	}
+	g := steps.Get(dig(ctx, env, n))
 	left := new(atomic.Int32)
 	left.Store(2)
-	l, err := g.open(bus.New("dying", dying{env.Bus.Driver(), left}))
-	if err != nil {
-		return err
-	}
+	l := steps.Get(g.open(bus.New("dying", dying{env.Bus.Driver(), left})))
 	if _, err := l.Redrive(ctx, redrive.Filter{IDs: g.ids(2, 5, 9)}, redrive.Options{Rate: 10}); !errors.Is(err, errDied) {
 		return fmt.Errorf("the pass that was to be killed ended with %v", err)
 	}
 	// The transport may need a while to notice that the process is gone; the next pass waits.
 	for range 2 {
-		res, err := g.letters.Redrive(ctx, redrive.Filter{All: true}, redrive.Options{})
-		if err != nil {
-			return err
-		}
+		res := steps.Get(g.letters.Redrive(ctx, redrive.Filter{All: true}, redrive.Options{}))
 		if res.Complete {
 			break
 		}

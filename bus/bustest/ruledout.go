@@ -74,12 +74,6 @@ func RuledOut() []Rule {
 // flags returns the flags of a bus.
 func flags(b *bus.Bus, o options) map[string]bool {
 	c := b.Capabilities()
-	_, lagger := b.Driver().(driver.Lagger)
-	_, inspector := b.Driver().(driver.Inspector)
-	_, finder := b.Driver().(driver.TopicFinder)
-	_, groups := b.Driver().(driver.GroupAdmin)
-	_, resetter := b.Driver().(driver.GroupResetter)
-	_, reader := b.Driver().(driver.Reader)
 	return map[string]bool{
 		"Durable":           c.Durable,
 		"OrderedPerKey":     c.OrderedPerKey,
@@ -91,15 +85,21 @@ func flags(b *bus.Bus, o options) map[string]bool {
 		"IndividualAcks":    c.IndividualAcks,
 		FlagRestart:         len(o.restart) > 0,
 		FlagServer:          o.absent != nil,
-		FlagLagger:          lagger,
-		FlagInspector:       inspector,
-		FlagFinder:          finder,
-		FlagGroups:          groups,
-		FlagResetter:        resetter,
-		FlagReader:          reader,
+		FlagLagger:          is[driver.Lagger](b),
+		FlagInspector:       is[driver.Inspector](b),
+		FlagFinder:          is[driver.TopicFinder](b),
+		FlagGroups:          is[driver.GroupAdmin](b),
+		FlagResetter:        is[driver.GroupResetter](b),
+		FlagReader:          is[driver.Reader](b),
 		FlagParallel:        !c.SerialGroups && !c.OneAtATime,
 		FlagUnlocked:        !c.LocksKeys,
 	}
+}
+
+// is reports whether the driver of a bus implements an optional interface.
+func is[T any](b *bus.Bus) bool {
+	_, ok := b.Driver().(T)
+	return ok
 }
 
 // ruledOut returns the rule that excludes a case, if any.

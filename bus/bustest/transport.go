@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 func transportCases() []Case {
@@ -33,6 +34,7 @@ func transportCases() []Case {
 }
 
 func roundTrip(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	all := make([]byte, 256)
 	for i := range all {
 		all[i] = byte(i)
@@ -56,19 +58,12 @@ func roundTrip(ctx context.Context, env Env) (err error) {
 		m.Metadata.Set("long", strings.Repeat("v", 8<<10))
 	}
 	topic := name("topic")
-	sub, err := subscribe(ctx, env.Bus, name("group"), topic)
-	if err != nil {
-		return err
-	}
+	sub := steps.Get(subscribe(ctx, env.Bus, name("group"), topic))
 	defer sub.closing(&err)
-	if err := env.Bus.Publisher().Publish(topic, cases...); err != nil {
-		return err
-	}
+	steps.Do(env.Bus.Publisher().Publish(topic, cases...))
 	for i := range cases {
 		got, err := sub.next(ctx)
-		if err != nil {
-			return fmt.Errorf("message %d: %w", i, err)
-		}
+		steps.Named(err, "message %d", i)
 		got.Ack()
 		want := cases[i]
 		if j := slices.IndexFunc(cases, func(m *message.Message) bool { return m.UUID == got.UUID }); j >= 0 && !sub.ordered {
@@ -111,11 +106,9 @@ func publishAfterClose(_ context.Context, env Env) error {
 }
 
 func endedContext(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	topic := name("topic")
-	sub, err := subscribe(ctx, env.Bus, name("group"), topic)
-	if err != nil {
-		return err
-	}
+	sub := steps.Get(subscribe(ctx, env.Bus, name("group"), topic))
 	defer sub.closing(&err)
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
@@ -128,13 +121,8 @@ func endedContext(ctx context.Context, env Env) (err error) {
 			return fmt.Errorf("call %d, with a message whose context has ended: %w", i+1, err)
 		}
 	}
-	if err := pub.Publish(topic, msg("k", 4)); err != nil {
-		return err
-	}
-	m, err := sub.expect(ctx, "k#4")
-	if err != nil {
-		return err
-	}
+	steps.Do(pub.Publish(topic, msg("k", 4)))
+	m := steps.Get(sub.expect(ctx, "k#4"))
 	m.Ack()
 	return nil
 }
@@ -153,16 +141,12 @@ func became(err error, n int, outcomes ...driver.Outcome) error {
 	return nil
 }
 
-func closeIsIdempotent(ctx context.Context, env Env) error {
+func closeIsIdempotent(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	topic := name("topic")
-	sub, err := subscribe(ctx, env.Bus, name("group"), topic)
-	if err != nil {
-		return err
-	}
+	sub := steps.Get(subscribe(ctx, env.Bus, name("group"), topic))
 	for range 3 {
-		if err := sub.Close(); err != nil {
-			return fmt.Errorf("close the subscriber: %w", err)
-		}
+		steps.Named(sub.Close(), "close the subscriber")
 	}
 	if _, ok := <-sub.ch; ok {
 		return errors.New("the channel is open after Close")
@@ -175,9 +159,7 @@ func closeIsIdempotent(ctx context.Context, env Env) error {
 		return err
 	}
 	for range 3 {
-		if err := env.Bus.Close(); err != nil {
-			return fmt.Errorf("close the bus: %w", err)
-		}
+		steps.Named(env.Bus.Close(), "close the bus")
 	}
 	select {
 	case _, ok := <-sub.ch:
@@ -191,22 +173,12 @@ func closeIsIdempotent(ctx context.Context, env Env) error {
 }
 
 func publisherClose(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	topic, group := name("topic"), name("group")
-	if err := declare(ctx, env.Bus, topic, group); err != nil {
-		return err
-	}
-	if err := env.Bus.Publisher().Close(); err != nil {
-		return err
-	}
-	if err := env.Bus.Publisher().Publish(topic, msg("k", 1)); err != nil {
-		return fmt.Errorf("after a user closed the shared publisher: %w", err)
-	}
-	sub, err := subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return err
-	}
-	defer sub.closing(&err)
-	return sub.expectAll(ctx, "k#1")
+	steps.Do(declare(ctx, env.Bus, topic, group))
+	steps.Do(env.Bus.Publisher().Close())
+	steps.Named(env.Bus.Publisher().Publish(topic, msg("k", 1)), "after a user closed the shared publisher")
+	return getsAll(ctx, env.Bus, topic, group, "k#1")
 }
 
 func unknownParameter(ctx context.Context, env Env) error {
@@ -237,30 +209,14 @@ func lagOf(ctx context.Context, b *bus.Bus, topic, group string) (bus.Lag, error
 	return bus.Lag{}, fmt.Errorf("no lag is reported for group %s of %s", group, topic)
 }
 
-func lagCountsDown(ctx context.Context, env Env) error {
-	topic, group := name("topic"), name("group")
-	if err := env.Bus.Declare(ctx, bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
-		return err
-	}
-	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 5)...); err != nil {
-		return err
-	}
-	l, err := lagOf(ctx, env.Bus, topic, group)
-	if err != nil {
-		return err
-	}
+func lagCountsDown(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
+	topic, group := steps.Two(published(ctx, env.Bus, series("k", 1, 5)...))
+	l := steps.Get(lagOf(ctx, env.Bus, topic, group))
 	if l.Messages != 5 {
 		return fmt.Errorf("lag is %d messages, want 5", l.Messages)
 	}
-	sub, err := subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return err
-	}
-	err = sub.expectAll(ctx, payloads("k", 1, 5)...)
-	sub.closing(&err)
-	if err != nil {
-		return err
-	}
+	steps.Do(getsAll(ctx, env.Bus, topic, group, payloads("k", 1, 5)...))
 	if l, err = lagOf(ctx, env.Bus, topic, group); err != nil {
 		return err
 	}
@@ -270,19 +226,11 @@ func lagCountsDown(ctx context.Context, env Env) error {
 	return nil
 }
 
-func lagKnowsTheOldest(ctx context.Context, env Env) error {
-	topic, group := name("topic"), name("group")
-	if err := declare(ctx, env.Bus, topic, group); err != nil {
-		return err
-	}
+func lagKnowsTheOldest(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	before := time.Now().Add(-time.Minute) // the store's clock may differ
-	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 5)...); err != nil {
-		return err
-	}
-	l, err := lagOf(ctx, env.Bus, topic, group)
-	if err != nil {
-		return err
-	}
+	topic, group := steps.Two(published(ctx, env.Bus, series("k", 1, 5)...))
+	l := steps.Get(lagOf(ctx, env.Bus, topic, group))
 	if l.Oldest.Before(before) {
 		return fmt.Errorf("the oldest is from %s, want from now", l.Oldest)
 	}
@@ -290,49 +238,32 @@ func lagKnowsTheOldest(ctx context.Context, env Env) error {
 }
 
 func browse(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	topic, group := name("topic"), driver.RedriveGroup
 	if got, err := env.Bus.Browse(ctx, topic, 10); err != nil || len(got) != 0 {
 		return fmt.Errorf("an unknown topic: got %d messages, %v", len(got), err)
 	}
 	// The group of dead letters, since Browse is for dead letters.
-	if err := declare(ctx, env.Bus, topic, group); err != nil {
-		return err
-	}
-	if err := env.Bus.Publisher().Publish(topic, series("k", 1, 5)...); err != nil {
-		return err
-	}
+	steps.Do(declare(ctx, env.Bus, topic, group))
+	steps.Do(env.Bus.Publisher().Publish(topic, series("k", 1, 5)...))
 	for range 2 {
-		got, err := env.Bus.Browse(ctx, topic, 3)
-		if err != nil {
-			return err
-		}
+		got := steps.Get(env.Bus.Browse(ctx, topic, 3))
 		var have []string
 		for _, m := range got {
 			have = append(have, string(m.Payload))
 		}
-		if err := sameOrder("k", have, payloads("k", 3, 5)); err != nil {
-			return fmt.Errorf("the newest three: %w", err)
-		}
+		steps.Named(sameOrder("k", have, payloads("k", 3, 5)), "the newest three")
 	}
-	sub, err := subscribe(ctx, env.Bus, group, topic)
-	if err != nil {
-		return err
-	}
-	defer sub.closing(&err)
-	return sub.expectAll(ctx, payloads("k", 1, 5)...)
+	return getsAll(ctx, env.Bus, topic, group, payloads("k", 1, 5)...)
 }
 
-func topicsAreFound(ctx context.Context, env Env) error {
+func topicsAreFound(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
 	topic, absent := name("topic"), name("topic")
-	if err := declare(ctx, env.Bus, topic, driver.RedriveGroup); err != nil {
-		return err
-	}
+	steps.Do(declare(ctx, env.Bus, topic, driver.RedriveGroup))
 	// Another bus, like an operator's tool; and twice, because Topics must not create the
 	// topic.
-	again, err := env.Again()
-	if err != nil {
-		return err
-	}
+	again := steps.Get(env.Again())
 	ask := func() error {
 		for name, want := range map[string]bool{topic: true, absent: false} {
 			found, err := again.Topics(ctx, name)

@@ -26,10 +26,6 @@ type transport struct {
 	closed atomic.Bool
 }
 
-func newDriver(s *store, release func()) *transport {
-	return &transport{store: s, release: release}
-}
-
 func (d *transport) Capabilities() driver.Capabilities {
 	return driver.Capabilities{OrderedPerKey: true, ConsumerGroups: true, Replay: true}
 }
@@ -77,12 +73,13 @@ func (d *transport) Close() error {
 }
 
 // Lag implements driver.Lagger.
-func (d *transport) Lag(context.Context) ([]bus.Lag, error) {
-	var lags []bus.Lag
-	for _, t := range d.store.all() {
-		lags = append(lags, t.lags()...)
+func (d *transport) Lag(ctx context.Context) ([]bus.Lag, error) {
+	groups, err := d.Groups(ctx)
+	lags := make([]bus.Lag, len(groups))
+	for i, g := range groups {
+		lags[i] = g.Lag
 	}
-	return lags, nil
+	return lags, err
 }
 
 // HasTopic implements driver.TopicFinder.

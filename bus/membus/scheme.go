@@ -55,7 +55,7 @@ func (s *scheme) Open(_ context.Context, u *url.URL) (driver.Driver, error) {
 		s.stores[u.Host] = st
 	}
 	st.users++
-	return newDriver(st, func() { s.release(u.Host, st) }), nil
+	return &transport{store: st, release: func() { s.release(u.Host, st) }}, nil
 }
 
 func (s *scheme) release(name string, st *store) {

@@ -134,16 +134,6 @@ func (t *topic) end() int64 { return t.first + int64(len(t.entries)) }
 // at returns the entry at a retained position. The caller holds t.mu.
 func (t *topic) at(position int64) *entry { return t.entries[position-t.first] }
 
-func (t *topic) lags() []bus.Lag {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var lags []bus.Lag
-	for name, g := range t.groups {
-		lags = append(lags, t.lag(name, g))
-	}
-	return lags
-}
-
 // lag is how far a group is behind. The caller holds t.mu.
 func (t *topic) lag(name string, g *group) bus.Lag {
 	l := bus.Lag{Topic: t.name, Group: name, Messages: int(t.end() - g.cursor)}
@@ -201,12 +191,7 @@ type group struct {
 // holder.
 func (g *group) leave(s *source) {
 	if g.holder != s {
-		for i, w := range g.line {
-			if w == s {
-				g.line = append(g.line[:i:i], g.line[i+1:]...)
-				break
-			}
-		}
+		g.line = slices.DeleteFunc(g.line, func(w *source) bool { return w == s })
 		return
 	}
 	for _, f := range s.pending {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -199,22 +198,6 @@ func TestKnownNeverGoesBack(t *testing.T) {
 	wg.Wait()
 	if got := w.last("topic"); got != 1000 {
 		t.Errorf("position %d is known, want the highest, 1000", got)
-	}
-}
-
-func TestSure(t *testing.T) {
-	for _, tc := range []struct{ first, second, want []int64 }{
-		{[]int64{1, 2, 3}, []int64{1, 2, 3}, []int64{1, 2, 3}},
-		{[]int64{1, 3}, []int64{1, 2, 3}, []int64{1}},    // 2 may precede 3 in the order of commits
-		{[]int64{2, 3}, []int64{1, 2, 3}, []int64{}},     // and 1 may precede both
-		{[]int64{1, 2, 3}, []int64{2, 3}, []int64{2, 3}}, // 1 has a position
-		{[]int64{1, 2, 3}, []int64{}, []int64{}},         // all have
-		{[]int64{1, 4}, []int64{1, 4, 5}, []int64{1, 4}}, // 5 comes after
-		{[]int64{1, 2, 5}, []int64{2, 3, 5}, []int64{2}},
-	} {
-		if got := sure(tc.first, tc.second); !slices.Equal(got, tc.want) {
-			t.Errorf("%v and %v agree on %v, want %v", tc.first, tc.second, got, tc.want)
-		}
 	}
 }
 

@@ -71,7 +71,7 @@
 //	mode=tx: a group is serial over its instances                 TestTxSerialGroups
 //	mode=tx: 16 writers lose nothing, also where a snapshot
 //	shows a later commit and hides an earlier one                 TestTxConcurrentWriters, TestPositionsUnderConcurrentWriters,
-//	                                                              TestSure, TestReadStopsAtWhatIsKnown
+//	                                                              mysqllog: TestSure; TestReadStopsAtWhatIsKnown
 //	mode=tx: Watermill SQL reads and writes the same tables       TestTxWatermill, TestTxTakesOverWatermillsTable
 //	mode=tx: names that cannot name a table are refused           TestTxNames
 //	errors name the mistake in a URL, without its password        TestURLErrors

@@ -1,13 +1,13 @@
 package mysqlbus
 
 import (
-	"context"
+	"cmp"
 	"database/sql"
 	"errors"
+	"time"
 
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/log/logbus"
-	"github.com/millrace-go/millrace/internal/log/logsub"
 	"github.com/millrace-go/millrace/internal/log/mysqllog"
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/mysqldb"
@@ -22,14 +22,11 @@ func openLog(pool *sql.DB, cfg logbus.Settings) (driver.Driver, error) {
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
-	w, err := newWatcher(pool, cfg)
-	if err != nil {
-		return nil, errors.Join(err, pool.Close())
-	}
+	w := &watcher{pool, cmp.Or(cfg.Poll, 100*time.Millisecond), cfg.Logger}
 	d, err := logbus.Open(logbus.Parts{
 		Name: "mysqlbus", Log: log, Files: files, Dialect: migrate.MySQL, OneStatement: true,
 		DB: pool, App: cfg.DB, Same: same, Classify: mysqldb.Classify,
-		Watch: func(ctx context.Context, hub *logsub.Hub) { w.run(ctx, hub) },
+		Watch: w.run,
 	}, cfg.Hub())
 	if err != nil {
 		return nil, err

@@ -3,7 +3,7 @@ package mysqlbus
 import (
 	"context"
 	"database/sql"
-	"io/fs"
+	_ "embed"
 	"log/slog"
 	"maps"
 	"slices"
@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/backoff"
-	"github.com/millrace-go/millrace/internal/log/logbus"
+	"github.com/millrace-go/millrace/internal/log/logsub"
 	"github.com/millrace-go/millrace/internal/sqlrows"
 )
 
@@ -28,33 +28,16 @@ const (
 // query for all lanes with a reader in this process, by their indexes and without a lock, and no
 // query without readers.
 type watcher struct {
-	db            *sql.DB
-	lanes, groups string
-	idle          time.Duration
-	log           *slog.Logger
+	db   *sql.DB
+	idle time.Duration
+	log  *slog.Logger
 }
 
-func newWatcher(db *sql.DB, cfg logbus.Settings) (*watcher, error) {
-	w := &watcher{db: db, idle: cfg.Poll, log: cfg.Logger}
-	if w.idle == 0 {
-		w.idle = 100 * time.Millisecond
-	}
-	for name, into := range map[string]*string{"watch_lanes": &w.lanes, "watch_groups": &w.groups} {
-		text, err := fs.ReadFile(files, "sql/"+name+".sql")
-		if err != nil {
-			return nil, err
-		}
-		*into = string(text)
-	}
-	return w, nil
-}
+//go:embed sql/watch_lanes.sql
+var watchLanes string
 
-// woken is the hub that the watcher wakes.
-type woken interface {
-	Reading() (lanes []int, member bool)
-	Wake(lanes ...int)
-	WakeGroups()
-}
+//go:embed sql/watch_groups.sql
+var watchGroups string
 
 // state is the progress of a lane.
 type state struct{ next, unread int64 }
@@ -64,7 +47,7 @@ type members struct{ count, last, free int64 }
 
 // run polls until ctx is done: every busyInterval while messages arrive, then less and less
 // often.
-func (w *watcher) run(ctx context.Context, hub woken) {
+func (w *watcher) run(ctx context.Context, hub *logsub.Hub) {
 	bad := backoff.Policy{Initial: 20 * time.Millisecond, Max: 2 * time.Second, Jitter: 0.3}
 	seen := map[int]state{}
 	var group members
@@ -122,13 +105,13 @@ func (w *watcher) look(ctx context.Context, lanes []int) (map[int]state, error) 
 		err := rows.Scan(&lane, &s.next, &s.unread)
 		out[lane] = s
 		return err
-	}, w.lanes+strings.Join(numbers, ",")+")")
+	}, watchLanes+strings.Join(numbers, ",")+")")
 	return out, err
 }
 
 func (w *watcher) lookAtGroups(ctx context.Context) (m members, err error) {
 	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
 	defer cancel()
-	err = w.db.QueryRowContext(ctx, w.groups).Scan(&m.count, &m.last, &m.free)
+	err = w.db.QueryRowContext(ctx, watchGroups).Scan(&m.count, &m.last, &m.free)
 	return m, err
 }

@@ -14,6 +14,7 @@ import (
 
 	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
 
+	"github.com/millrace-go/millrace/internal/log/mysqllog"
 	"github.com/millrace-go/millrace/internal/onedb"
 	"github.com/millrace-go/millrace/internal/sqlrows"
 	"github.com/millrace-go/millrace/internal/txbus"
@@ -224,7 +225,7 @@ func (w watermillSQL) pass(ctx context.Context, db *sql.DB, topic string) (n int
 	if err != nil {
 		return 0, from, err
 	}
-	agreed := sure(first, second)
+	agreed := mysqllog.Sure(first, second, func(id int64) int64 { return id })
 	if len(agreed) == 0 {
 		return 1, from, nil // there are new messages: look again
 	}
@@ -256,22 +257,4 @@ func (w watermillSQL) pass(ctx context.Context, db *sql.DB, topic string) (n int
 func fresh(ctx context.Context, tx *sql.Tx, topic string, upTo int64) ([]int64, error) {
 	return sqlrows.Column[int64](ctx, tx, "SELECT `offset` FROM "+messages(topic)+" FORCE INDEX (`position`)"+
 		" WHERE `position` IS NULL AND `offset` <= ? ORDER BY `offset` LIMIT "+strconv.Itoa(passSize), upTo)
-}
-
-// sure returns the ids that two successive reads agree on: those that both saw, below the first
-// id that only the second saw, which may belong to a transaction before any of those above. The
-// next pass takes the rest.
-func sure(first, second []int64) []int64 {
-	out := []int64{}
-	i := 0
-	for _, id := range second {
-		for i < len(first) && first[i] < id {
-			i++ // it has a position now
-		}
-		if i == len(first) || first[i] != id {
-			break
-		}
-		out = append(out, id)
-	}
-	return out
 }

@@ -60,3 +60,11 @@ func New(b *bus.Bus, topic string, cfg Config) (*Letters, error) {
 	cfg.Group = cmp.Or(cfg.Group, driver.RedriveGroup)
 	return &Letters{bus: b, topic: topic, cfg: cfg}, nil
 }
+
+// notFound is ErrNotFound for an id; complete says whether all letters could be seen.
+func (l *Letters) notFound(id string, complete bool) error {
+	if !complete {
+		return fmt.Errorf("%w: %s in %s, of which not all could be seen; another pass may hold it", ErrNotFound, id, l.topic)
+	}
+	return fmt.Errorf("%w: %s in %s", ErrNotFound, id, l.topic)
+}

@@ -49,10 +49,8 @@ func (l *Letters) Show(ctx context.Context, id string) (Letter, error) {
 		return Letter{}, err
 	case len(found.Letters) > 0:
 		return found.Letters[0], nil
-	case !found.Complete:
-		return Letter{}, fmt.Errorf("%w: %s in %s, of which not all could be seen; another pass may hold it", ErrNotFound, id, l.topic)
 	default:
-		return Letter{}, fmt.Errorf("%w: %s in %s", ErrNotFound, id, l.topic)
+		return Letter{}, l.notFound(id, found.Complete)
 	}
 }
 

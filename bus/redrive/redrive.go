@@ -140,9 +140,7 @@ func (l *Letters) Edit(ctx context.Context, id string, payload []byte) error {
 		return res.Failed[0].Err
 	case res.Done > 0:
 		return nil
-	case !res.Complete:
-		return fmt.Errorf("%w: %s in %s, of which not all could be seen; another pass may hold it", ErrNotFound, id, l.topic)
 	default:
-		return fmt.Errorf("%w: %s in %s", ErrNotFound, id, l.topic)
+		return l.notFound(id, res.Complete)
 	}
 }

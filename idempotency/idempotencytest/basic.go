@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 var errHandler = errors.New("the handler failed")
@@ -21,42 +22,28 @@ func basicCases() []testCase {
 	}
 }
 
-func freshThenDuplicate(ctx context.Context, h Harness) error {
+func freshThenDuplicate(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	e, key := newEffects(h), "group:1"
-	if err := e.expect(ctx, "before", key, "one", false, 0); err != nil {
-		return err
-	}
+	steps.Do(e.expect(ctx, "before", key, "one", false, 0))
 	for i, want := range []bool{true, false, false} {
-		fresh, err := h.Store.Once(ctx, record(key), func(ctx context.Context) error { return e.do(ctx, "one", nil) })
-		if err != nil || fresh != want {
-			return fmt.Errorf("delivery %d: fresh %v, %w; want %v", i+1, fresh, orNil(err), want)
-		}
-		if err := e.expect(ctx, fmt.Sprintf("after delivery %d", i+1), key, "one", true, 1); err != nil {
-			return err
-		}
+		steps.Do(once(ctx, fmt.Sprintf("delivery %d", i+1), h.Store, key, want, e.handler("one")))
+		steps.Do(e.expect(ctx, fmt.Sprintf("after delivery %d", i+1), key, "one", true, 1))
 	}
-	fresh, err := h.Store.Once(ctx, record("group:2"), func(ctx context.Context) error { return e.do(ctx, "two", nil) })
-	if err != nil || !fresh {
-		return fmt.Errorf("another key: fresh %v, %w; want true", fresh, orNil(err))
-	}
-	return nil
+	return once(ctx, "another key", h.Store, "group:2", true, e.handler("two"))
 }
 
-func errorLeavesNoKey(ctx context.Context, h Harness) error {
+func errorLeavesNoKey(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	e, key := newEffects(h), "group:1"
 	for range 2 {
 		fresh, err := h.Store.Once(ctx, record(key), func(ctx context.Context) error { return e.do(ctx, "one", errHandler) })
 		if !errors.Is(err, errHandler) || fresh {
 			return fmt.Errorf("a failing handler: fresh %v, %w; want false and the handler's error", fresh, orNil(err))
 		}
-		if err := e.expect(ctx, "after the failure", key, "one", false, 0); err != nil {
-			return err
-		}
+		steps.Do(e.expect(ctx, "after the failure", key, "one", false, 0))
 	}
-	fresh, err := h.Store.Once(ctx, record(key), func(ctx context.Context) error { return e.do(ctx, "one", nil) })
-	if err != nil || !fresh {
-		return fmt.Errorf("the delivery after the failure: fresh %v, %w; want true", fresh, orNil(err))
-	}
+	steps.Do(once(ctx, "the delivery after the failure", h.Store, key, true, e.handler("one")))
 	return e.expect(ctx, "at the end", key, "one", true, 1)
 }
 
@@ -90,9 +77,8 @@ func panicLeavesNoKey(ctx context.Context, h Harness) error {
 	if seen, err := h.Store.Seen(ctx, key); seen || err != nil {
 		return fmt.Errorf("after the panic: key recorded %v, %w", seen, orNil(err))
 	}
-	fresh, err := h.Store.Once(ctx, record(key), func(ctx context.Context) error { return e.do(ctx, "one", nil) })
-	if err != nil || !fresh {
-		return fmt.Errorf("the delivery after the panic: fresh %v, %w; want true", fresh, orNil(err))
+	if err := once(ctx, "the delivery after the panic", h.Store, key, true, e.handler("one")); err != nil {
+		return err
 	}
 	if h.DB != nil {
 		if n, err := e.of(ctx, "panicked"); n != 0 || err != nil {
@@ -102,22 +88,20 @@ func panicLeavesNoKey(ctx context.Context, h Harness) error {
 	return e.expect(ctx, "at the end", key, "one", true, 1)
 }
 
-func cancelledContext(ctx context.Context, h Harness) error {
+func cancelledContext(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	e, key := newEffects(h), "group:1"
 	done, cancel := context.WithCancel(ctx)
 	cancel()
-	fresh, err := h.Store.Once(done, record(key), func(ctx context.Context) error { return e.do(ctx, "one", nil) })
-	if !errors.Is(err, context.Canceled) || fresh {
+	if fresh, err := h.Store.Once(done, record(key), e.handler("one")); !errors.Is(err, context.Canceled) || fresh {
 		return fmt.Errorf("a cancelled delivery: fresh %v, %w; want false and context.Canceled", fresh, orNil(err))
 	}
-	if err := e.expect(ctx, "after the cancelled delivery", key, "one", false, 0); err != nil {
-		return err
-	}
+	steps.Do(e.expect(ctx, "after the cancelled delivery", key, "one", false, 0))
 
 	// A duplicate that waits for a running call ends with its own context.
 	waiting, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	_, err = h.Store.Once(ctx, record(key), func(ctx context.Context) error {
+	steps.Get(h.Store.Once(ctx, record(key), func(ctx context.Context) error {
 		result := make(chan error, 1)
 		go func() {
 			_, err := h.Store.Once(waiting, record(key), func(context.Context) error {
@@ -136,9 +120,6 @@ func cancelledContext(ctx context.Context, h Harness) error {
 			return errors.New("a waiting duplicate did not heed its context")
 		}
 		return e.do(ctx, "one", nil)
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	return e.expect(ctx, "at the end", key, "one", true, 1)
 }

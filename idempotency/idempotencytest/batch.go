@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/idempotency/driver"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 func batchCases() []testCase {
@@ -48,11 +49,10 @@ func positions(what string, got []int, err error, want ...int) error {
 
 // batchPicksTheNew: in a batch with old and repeated keys the handler gets the new ones, once,
 // in their order.
-func batchPicksTheNew(ctx context.Context, h Harness) error {
+func batchPicksTheNew(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	e, s := newEffects(h), batchOf(h.Store)
-	if err := recordKeys(ctx, h, "group:old"); err != nil {
-		return err
-	}
+	steps.Do(recordKeys(ctx, h, "group:old"))
 	keys := []string{"group:z", "group:a", "group:z", "group:old", "group:m", "group:a"}
 	ran := 0
 	handler := func(ctx context.Context, fresh []int) error {
@@ -65,34 +65,23 @@ func batchPicksTheNew(ctx context.Context, h Harness) error {
 		return positions("inside the handler", fresh, nil, 0, 1, 4)
 	}
 	fresh, err := s.OnceBatch(ctx, records(keys...), handler)
-	if err := positions("the first delivery", fresh, err, 0, 1, 4); err != nil {
-		return err
-	}
+	steps.Do(positions("the first delivery", fresh, err, 0, 1, 4))
 	fresh, err = s.OnceBatch(ctx, records(keys...), handler)
-	if err := positions("the second delivery", fresh, err); err != nil {
-		return err
-	}
+	steps.Do(positions("the second delivery", fresh, err))
 	fresh, err = s.OnceBatch(ctx, nil, handler)
-	if err := positions("an empty batch", fresh, err); err != nil {
-		return err
-	}
+	steps.Do(positions("an empty batch", fresh, err))
 	if ran != 1 {
 		return fmt.Errorf("the handler ran %d times, want once: without new keys there is nothing to do", ran)
 	}
 	for _, key := range []string{"group:z", "group:a", "group:m"} {
-		if err := e.expect(ctx, "at the end", key, key, true, 1); err != nil {
-			return err
-		}
+		steps.Do(e.expect(ctx, "at the end", key, key, true, 1))
 	}
-	again, err := h.Store.Once(ctx, record("group:m"), func(context.Context) error { return nil })
-	if again || err != nil {
-		return fmt.Errorf("a key of the batch by itself: fresh %v, %w; want false", again, orNil(err))
-	}
-	return nil
+	return once(ctx, "a key of the batch by itself", h.Store, "group:m", false, nothing)
 }
 
 // batchAllOrNothing: an error, a panic and an invalid key leave no key of the batch.
-func batchAllOrNothing(ctx context.Context, h Harness) error {
+func batchAllOrNothing(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	e, s := newEffects(h), batchOf(h.Store)
 	keys := []string{"group:1", "group:2"}
 	nothing := func(when string) error {
@@ -106,13 +95,11 @@ func batchAllOrNothing(ctx context.Context, h Harness) error {
 	both := func(ctx context.Context, result error) error {
 		return errors.Join(e.do(ctx, keys[0], result), e.do(ctx, keys[1], result))
 	}
-	fresh, err := s.OnceBatch(ctx, records(keys...), func(ctx context.Context, _ []int) error { return both(ctx, errHandler) })
-	if !errors.Is(err, errHandler) || len(fresh) != 0 {
+	failing := func(ctx context.Context, _ []int) error { return both(ctx, errHandler) }
+	if fresh, err := s.OnceBatch(ctx, records(keys...), failing); !errors.Is(err, errHandler) || len(fresh) != 0 {
 		return fmt.Errorf("a failing handler: new at %v, %w; want none and the handler's error", fresh, orNil(err))
 	}
-	if err := nothing("after the failure"); err != nil {
-		return err
-	}
+	steps.Do(nothing("after the failure"))
 	recovered := func() (p any) {
 		defer func() { p = recover() }()
 		_, err := s.OnceBatch(ctx, records(keys...), func(context.Context, []int) error { panic("boom") })
@@ -121,46 +108,33 @@ func batchAllOrNothing(ctx context.Context, h Harness) error {
 	if recovered != "boom" {
 		return fmt.Errorf("the handler's panic came out as %v", recovered)
 	}
-	if err := nothing("after the panic"); err != nil {
-		return err
-	}
-	_, err = s.OnceBatch(ctx, records(keys[0], "", keys[1]), func(context.Context, []int) error {
+	steps.Do(nothing("after the panic"))
+	if _, err := s.OnceBatch(ctx, records(keys[0], "", keys[1]), func(context.Context, []int) error {
 		return errors.New("the handler ran although a key is empty")
-	})
-	if !errors.Is(err, driver.ErrEmptyKey) {
+	}); !errors.Is(err, driver.ErrEmptyKey) {
 		return fmt.Errorf("a batch with an empty key: %w; want ErrEmptyKey", orNil(err))
 	}
-	if err := nothing("after the empty key"); err != nil {
-		return err
-	}
-	fresh, err = s.OnceBatch(ctx, records(keys...), func(ctx context.Context, _ []int) error { return both(ctx, nil) })
-	if err := positions("the delivery after the failures", fresh, err, 0, 1); err != nil {
-		return err
-	}
+	steps.Do(nothing("after the empty key"))
+	fresh, err := s.OnceBatch(ctx, records(keys...), func(ctx context.Context, _ []int) error { return both(ctx, nil) })
+	steps.Do(positions("the delivery after the failures", fresh, err, 0, 1))
 	return e.expect(ctx, "at the end", keys[1], keys[1], true, 1)
 }
 
 // batchOddKeys: keys are compared byte by byte in batches too, and the same key is the same
 // effect in a batch and alone.
-func batchOddKeys(ctx context.Context, h Harness) error {
+func batchOddKeys(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	s := batchOf(h.Store)
 	keys := append(odd(), long()...)
 	half := len(keys) / 2
-	if err := recordKeys(ctx, h, keys[:half]...); err != nil {
-		return err
-	}
+	steps.Do(recordKeys(ctx, h, keys[:half]...))
 	all := make([]int, 0, half)
 	for i := half; i < len(keys); i++ {
 		all = append(all, i)
 	}
 	fresh, err := s.OnceBatch(ctx, records(keys...), func(context.Context, []int) error { return nil })
-	if err := positions("odd keys, half of them handled one by one", fresh, err, all...); err != nil {
-		return err
-	}
-	if n, err := seen(ctx, h, keys...); n != len(keys) || err != nil {
-		return fmt.Errorf("after the batch %d of %d keys are recorded, %w", n, len(keys), orNil(err))
-	}
-	return nil
+	steps.Do(positions("odd keys, half of them handled one by one", fresh, err, all...))
+	return count("keys that are recorded after the batch", len(keys))(seen(ctx, h, keys...))
 }
 
 // batchLarge has a batch that is too large for one statement.

@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/idempotency/driver"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 // batchTakeover: a batch waits for a call that holds one of its keys. The batch has the effect
 // of that key if the call fails, and not if it succeeds.
-func batchTakeover(ctx context.Context, h Harness) error {
+func batchTakeover(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for _, result := range []error{errHandler, nil} {
 		e := newEffects(h)
 		name := fmt.Sprintf("held-%t", result == nil)
@@ -51,13 +53,9 @@ func batchTakeover(ctx context.Context, h Harness) error {
 		if result != nil {
 			want = []int{0, 1, 2}
 		}
-		if err := positions("the batch that waited", got.fresh, got.err, want...); err != nil {
-			return err
-		}
+		steps.Do(positions("the batch that waited", got.fresh, got.err, want...))
 		for _, key := range keys {
-			if err := e.expect(ctx, "at the end", key, key, true, 1); err != nil {
-				return err
-			}
+			steps.Do(e.expect(ctx, "at the end", key, key, true, 1))
 		}
 	}
 	return nil

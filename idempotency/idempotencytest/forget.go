@@ -7,6 +7,7 @@ import (
 
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/idempotency/driver"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 func forgetCases() []testCase {
@@ -22,52 +23,33 @@ func forgetterOf(s driver.Store) driver.Forgetter {
 	return f
 }
 
-func forgottenKeys(ctx context.Context, h Harness) error {
+func forgottenKeys(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	f := forgetterOf(h.Store)
-	if err := recordKeys(ctx, h, "group:1", "group:2", "group:3", "other:1"); err != nil {
-		return err
-	}
+	steps.Do(recordKeys(ctx, h, "group:1", "group:2", "group:3", "other:1"))
 	asked := []string{"group:1", "group:2", "group:1", "group:none"}
-	if n, err := f.Recorded(ctx, asked); n != 2 || err != nil {
-		return fmt.Errorf("Recorded of two recorded keys, one of them twice: %d, %w", n, orNil(err))
-	}
-	if n, err := f.Forget(ctx, asked); n != 2 || err != nil {
-		return fmt.Errorf("Forget of two recorded keys, one of them twice: %d, %w", n, orNil(err))
-	}
-	if n, err := f.Forget(ctx, asked); n != 0 || err != nil {
-		return fmt.Errorf("Forget again: %d, %w; want 0", n, orNil(err))
-	}
-	if n, err := seen(ctx, h, "group:3", "other:1"); n != 2 || err != nil {
-		return fmt.Errorf("%d of the 2 other keys are recorded, %w", n, orNil(err))
-	}
+	steps.Do(count("Recorded of two recorded keys, one of them twice", 2)(f.Recorded(ctx, asked)))
+	steps.Do(count("Forget of two recorded keys, one of them twice", 2)(f.Forget(ctx, asked)))
+	steps.Do(count("Forget again", 0)(f.Forget(ctx, asked)))
+	steps.Do(count("other keys that are recorded", 2)(seen(ctx, h, "group:3", "other:1")))
 	for key, want := range map[string]bool{"group:1": true, "group:2": true, "group:3": false} {
-		if fresh, err := h.Store.Once(ctx, record(key), func(context.Context) error { return nil }); fresh != want || err != nil {
-			return fmt.Errorf("%s afterwards: fresh %v, %w; want %v", key, fresh, orNil(err), want)
-		}
+		steps.Do(once(ctx, key+" afterwards", h.Store, key, want, nothing))
 	}
 	return nil
 }
 
 // forgetMany has too many keys for one statement.
-func forgetMany(ctx context.Context, h Harness) error {
+func forgetMany(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	f, keys := forgetterOf(h.Store), make([]string, 2500)
 	for i := range keys {
 		keys[i] = fmt.Sprintf("group:%d", i)
 	}
 	recorded := []string{keys[0], keys[999], keys[1000], keys[2499]}
-	if err := recordKeys(ctx, h, recorded...); err != nil {
-		return err
-	}
-	if n, err := f.Recorded(ctx, keys); n != len(recorded) || err != nil {
-		return fmt.Errorf("Recorded of %d keys: %d, %w; want %d", len(keys), n, orNil(err), len(recorded))
-	}
-	if n, err := f.Forget(ctx, keys); n != len(recorded) || err != nil {
-		return fmt.Errorf("Forget of %d keys: %d, %w; want %d", len(keys), n, orNil(err), len(recorded))
-	}
-	if n, err := seen(ctx, h, recorded...); n != 0 || err != nil {
-		return fmt.Errorf("afterwards %d keys are recorded, %w", n, orNil(err))
-	}
-	return nil
+	steps.Do(recordKeys(ctx, h, recorded...))
+	steps.Do(count("Recorded of many keys", len(recorded))(f.Recorded(ctx, keys)))
+	steps.Do(count("Forget of many keys", len(recorded))(f.Forget(ctx, keys)))
+	return count("keys that are recorded afterwards", 0)(seen(ctx, h, recorded...))
 }
 
 func forgetEmptyKey(ctx context.Context, h Harness) error {
@@ -78,8 +60,5 @@ func forgetEmptyKey(ctx context.Context, h Harness) error {
 	if _, err := f.Forget(ctx, []string{"group:1", ""}); !errors.Is(err, driver.ErrEmptyKey) {
 		return fmt.Errorf("Forget with an empty key: %w; want ErrEmptyKey", orNil(err))
 	}
-	if n, err := seen(ctx, h, "group:1"); n != 1 || err != nil {
-		return fmt.Errorf("the refused Forget left %d of 1 key, %w", n, orNil(err))
-	}
-	return nil
+	return count("keys that the refused Forget left", 1)(seen(ctx, h, "group:1"))
 }

@@ -33,14 +33,13 @@ func emptyKey(ctx context.Context, h Harness) error {
 // distinct checks that all keys are different effects, and that each key is a duplicate only of
 // itself.
 func distinct(ctx context.Context, h Harness, keys []string) error {
-	nothing := func(context.Context) error { return nil }
 	for i, key := range keys {
 		if seen, err := h.Store.Seen(ctx, key); seen || err != nil {
 			return fmt.Errorf("key %d (%d bytes, %.40q) before its delivery: recorded %v, %w", i, len(key), key, seen, orNil(err))
 		}
 		for _, want := range []bool{true, false} {
-			if fresh, err := h.Store.Once(ctx, record(key), nothing); fresh != want || err != nil {
-				return fmt.Errorf("key %d (%d bytes, %.40q): fresh %v, %w; want %v", i, len(key), key, fresh, orNil(err), want)
+			if err := once(ctx, fmt.Sprintf("key %d (%d bytes, %.40q)", i, len(key), key), h.Store, key, want, nothing); err != nil {
+				return err
 			}
 		}
 		if seen, err := h.Store.Seen(ctx, key); !seen || err != nil {

@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/idempotency/driver"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 // tokensGrow: every claim's token is above the earlier ones, however the claim before ended,
 // and also after it was pruned.
-func tokensGrow(ctx context.Context, h LeaseHarness) error {
+func tokensGrow(ctx context.Context, h LeaseHarness) (err error) {
+	defer steps.End(&err)
 	r := record("group:1")
 	last := int64(0)
 	ends := []func(c driver.Claim) error{
@@ -39,36 +41,27 @@ func tokensGrow(ctx context.Context, h LeaseHarness) error {
 			s = h.Peer
 		}
 		c, err := claim(ctx, s, r, minute, driver.Claimed)
-		if err != nil {
-			return fmt.Errorf("claim %d: %w", i+1, err)
-		}
+		steps.Named(err, "claim %d", i+1)
 		if c.Token <= last {
 			return fmt.Errorf("claim %d has the token %d after %d", i+1, c.Token, last)
 		}
 		last = c.Token
-		if err := ends[i%len(ends)](c); err != nil {
-			return err
-		}
+		steps.Do(ends[i%len(ends)](c))
 	}
 	return nil
 }
 
 // leaseKeys: keys are compared byte by byte, and fingerprints too.
-func leaseKeys(ctx context.Context, h LeaseHarness) error {
+func leaseKeys(ctx context.Context, h LeaseHarness) (err error) {
+	defer steps.End(&err)
 	for i, key := range append(odd(), long()...) {
 		r := record(key)
 		r.Fingerprint = "print of " + key
 		c, err := claim(ctx, h.Store, r, minute, driver.Claimed)
-		if err != nil {
-			return fmt.Errorf("key %d: %w", i, err)
-		}
-		if err := must("Complete", h.Store.Complete(ctx, c, []byte(key))); err != nil {
-			return fmt.Errorf("key %d (%.40q): %w", i, key, err)
-		}
+		steps.Named(err, "key %d", i)
+		steps.Named(must("Complete", h.Store.Complete(ctx, c, []byte(key))), "key %d (%.40q)", i, key)
 		done, err := claim(ctx, h.Peer, r, minute, driver.Done)
-		if err != nil {
-			return fmt.Errorf("key %d: %w", i, err)
-		}
+		steps.Named(err, "key %d", i)
 		if string(done.Result) != key {
 			return fmt.Errorf("key %d (%.40q) has the result of another", i, key)
 		}
@@ -157,62 +150,44 @@ func leaseCancelled(ctx context.Context, h LeaseHarness) error {
 
 // otherRequest: a different fingerprint is refused in every state but released, which keeps no
 // data of the first request.
-func otherRequest(ctx context.Context, h LeaseHarness) error {
+func otherRequest(ctx context.Context, h LeaseHarness) (err error) {
+	defer steps.End(&err)
 	mine, other := record("group:1"), record("group:1")
 	mine.Fingerprint, other.Fingerprint = "f1", "F1"
-	if _, err := claim(ctx, h.Store, mine, minute, driver.Claimed); err != nil {
-		return err
-	}
+	steps.Get(claim(ctx, h.Store, mine, minute, driver.Claimed))
 	if _, err := claim(ctx, h.Peer, other, minute, driver.Mismatch); err != nil {
 		return fmt.Errorf("while the first is running: %w", err)
 	}
-	if err := h.Backdate(ctx, mine.Key, 2*minute); err != nil {
-		return err
-	}
+	steps.Do(h.Backdate(ctx, mine.Key, 2*minute))
 	if _, err := claim(ctx, h.Peer, other, minute, driver.Mismatch); err != nil {
 		return fmt.Errorf("after the first's deadline: %w", err)
 	}
 	c, err := claim(ctx, h.Store, mine, minute, driver.Claimed)
-	if err != nil {
-		return fmt.Errorf("the first's own retry: %w", err)
-	}
-	if err := must("Release", h.Store.Release(ctx, c)); err != nil {
-		return err
-	}
+	steps.Named(err, "the first's own retry")
+	steps.Named(h.Store.Release(ctx, c), "Release")
 	if c, err = claim(ctx, h.Peer, other, minute, driver.Claimed); err != nil {
 		return fmt.Errorf("after a release: %w", err)
 	}
-	if err := must("Complete", h.Peer.Complete(ctx, c, []byte("other's"))); err != nil {
-		return err
-	}
+	steps.Named(h.Peer.Complete(ctx, c, []byte("other's")), "Complete")
 	m, err := claim(ctx, h.Store, mine, minute, driver.Mismatch)
-	if err != nil {
-		return fmt.Errorf("after the other's end: %w", err)
-	}
+	steps.Named(err, "after the other's end")
 	if len(m.Result) != 0 {
 		return errors.New("a mismatch hands out the other request's result")
 	}
 	return nil
 }
 
-func results(ctx context.Context, h LeaseHarness) error {
+func results(ctx context.Context, h LeaseHarness) (err error) {
+	defer steps.End(&err)
 	all := make([]byte, 256)
 	for i := range all {
 		all[i] = byte(i)
 	}
 	for i, result := range [][]byte{nil, {}, all, []byte("한글 🎟"), bytes.Repeat(all, 2000)} {
 		r := record(fmt.Sprintf("group:%d", i))
-		c, err := claim(ctx, h.Store, r, minute, driver.Claimed)
-		if err != nil {
-			return err
-		}
-		if err := must("Complete", h.Store.Complete(ctx, c, result)); err != nil {
-			return err
-		}
-		done, err := claim(ctx, h.Peer, r, minute, driver.Done)
-		if err != nil {
-			return err
-		}
+		c := steps.Get(claim(ctx, h.Store, r, minute, driver.Claimed))
+		steps.Named(h.Store.Complete(ctx, c, result), "Complete")
+		done := steps.Get(claim(ctx, h.Peer, r, minute, driver.Done))
 		if !bytes.Equal(done.Result, result) {
 			return fmt.Errorf("a result of %d bytes came back with %d, or others", len(result), len(done.Result))
 		}

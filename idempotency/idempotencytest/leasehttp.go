@@ -14,11 +14,13 @@ import (
 
 	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/driver"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 // httpHerd: a hundred requests with one key arrive at once, at two instances. One has the
 // effect; the others get its response, or a Retry-After.
-func httpHerd(ctx context.Context, h LeaseHarness) error {
+func httpHerd(ctx context.Context, h LeaseHarness) (err error) {
+	defer steps.End(&err)
 	const herd = 100
 	var effects, begun, answered atomic.Int32
 	met := make(chan struct{})
@@ -38,12 +40,9 @@ func httpHerd(ctx context.Context, h LeaseHarness) error {
 	})
 	var instances []http.Handler
 	for _, s := range []driver.LeaseStore{h.Store, h.Peer} {
-		m, err := idempotency.NewHTTP(s, idempotency.HTTPConfig{
+		m := steps.Get(idempotency.NewHTTP(s, idempotency.HTTPConfig{
 			Scope: func(*http.Request) string { return "ann" }, Logger: slog.New(slog.DiscardHandler),
-		})
-		if err != nil {
-			return err
-		}
+		}))
 		instances = append(instances, m.Middleware(handler))
 	}
 	send := func(i int) *httptest.ResponseRecorder {
@@ -77,17 +76,13 @@ func httpHerd(ctx context.Context, h LeaseHarness) error {
 		wg.Go(func() { errs[i] = judge(send(i)) })
 	}
 	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
+	steps.Do(errors.Join(errs...))
 	if effects.Load() != 1 || first.Load() != 1 || replayed.Load()+running.Load() != herd-1 {
 		return fmt.Errorf("%d effects, %d first responses, %d replays and %d told to come back; want one effect and one first",
 			effects.Load(), first.Load(), replayed.Load(), running.Load())
 	}
 	before := replayed.Load()
-	if err := judge(send(1)); err != nil {
-		return err
-	}
+	steps.Do(judge(send(1)))
 	if replayed.Load() != before+1 {
 		return errors.New("after the herd a request was not answered with the kept response")
 	}

@@ -7,95 +7,60 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/idempotency/driver"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
-func claimComplete(ctx context.Context, h LeaseHarness) error {
+func claimComplete(ctx context.Context, h LeaseHarness) (err error) {
+	defer steps.End(&err)
 	r := record("group:1")
-	c, err := claim(ctx, h.Store, r, minute, driver.Claimed)
-	if err != nil {
-		return err
-	}
+	c := steps.Get(claim(ctx, h.Store, r, minute, driver.Claimed))
 	for _, s := range []driver.LeaseStore{h.Store, h.Peer} {
-		taken, err := claim(ctx, s, r, minute, driver.Taken)
-		if err != nil {
-			return err
-		}
+		taken := steps.Get(claim(ctx, s, r, minute, driver.Taken))
 		if taken.Wait < minute/2 || taken.Wait > minute+time.Second {
 			return fmt.Errorf("a key just claimed for %v is taken for %v more", minute, taken.Wait)
 		}
 	}
-	if _, err := claim(ctx, h.Peer, record("group:2"), minute, driver.Claimed); err != nil {
-		return err
-	}
-	if err := must("Complete", h.Store.Complete(ctx, c, []byte("paid"))); err != nil {
-		return err
-	}
+	steps.Get(claim(ctx, h.Peer, record("group:2"), minute, driver.Claimed))
+	steps.Named(h.Store.Complete(ctx, c, []byte("paid")), "Complete")
 	for range 2 {
-		done, err := claim(ctx, h.Peer, r, minute, driver.Done)
-		if err != nil {
-			return err
-		}
+		done := steps.Get(claim(ctx, h.Peer, r, minute, driver.Done))
 		if string(done.Result) != "paid" {
 			return fmt.Errorf("the result came back as %q, want %q", done.Result, "paid")
 		}
 	}
 	// A completed key stays completed, regardless of the clock.
-	if err := h.Backdate(ctx, r.Key, time.Hour); err != nil {
-		return err
-	}
+	steps.Do(h.Backdate(ctx, r.Key, time.Hour))
 	_, err = claim(ctx, h.Store, r, minute, driver.Done)
 	return err
 }
 
-func releaseFrees(ctx context.Context, h LeaseHarness) error {
+func releaseFrees(ctx context.Context, h LeaseHarness) (err error) {
+	defer steps.End(&err)
 	r := record("group:1")
-	first, err := claim(ctx, h.Store, r, minute, driver.Claimed)
-	if err != nil {
-		return err
-	}
-	if err := must("Release", h.Store.Release(ctx, first)); err != nil {
-		return err
-	}
-	second, err := claim(ctx, h.Peer, r, minute, driver.Claimed)
-	if err != nil {
-		return err
-	}
+	first := steps.Get(claim(ctx, h.Store, r, minute, driver.Claimed))
+	steps.Named(h.Store.Release(ctx, first), "Release")
+	second := steps.Get(claim(ctx, h.Peer, r, minute, driver.Claimed))
 	if second.Token <= first.Token {
 		return fmt.Errorf("after a release the token went from %d to %d; want a higher one", first.Token, second.Token)
 	}
-	if err := lost(ctx, "the claim that was released", h.Store, first); err != nil {
-		return err
-	}
+	steps.Do(lost(ctx, "the claim that was released", h.Store, first))
 	return must("the second claim's Complete", h.Peer.Complete(ctx, second, nil))
 }
 
 // takeoverAfterDeadline: as after a crash. The first worker is only slow, and none of its later
 // calls may count.
-func takeoverAfterDeadline(ctx context.Context, h LeaseHarness) error {
+func takeoverAfterDeadline(ctx context.Context, h LeaseHarness) (err error) {
+	defer steps.End(&err)
 	r := record("group:1")
-	first, err := claim(ctx, h.Store, r, minute, driver.Claimed)
-	if err != nil {
-		return err
-	}
-	if err := h.Backdate(ctx, r.Key, 2*minute); err != nil {
-		return err
-	}
-	second, err := claim(ctx, h.Peer, r, minute, driver.Claimed)
-	if err != nil {
-		return err
-	}
+	first := steps.Get(claim(ctx, h.Store, r, minute, driver.Claimed))
+	steps.Do(h.Backdate(ctx, r.Key, 2*minute))
+	second := steps.Get(claim(ctx, h.Peer, r, minute, driver.Claimed))
 	if second.Token <= first.Token {
 		return fmt.Errorf("the takeover's token is %d after %d; want a higher one", second.Token, first.Token)
 	}
-	if err := lost(ctx, "the claim whose deadline passed", h.Store, first); err != nil {
-		return err
-	}
-	if err := must("the second claim's Complete", h.Peer.Complete(ctx, second, []byte("second"))); err != nil {
-		return err
-	}
-	if err := lost(ctx, "the first claim after the second's end", h.Store, first); err != nil {
-		return err
-	}
+	steps.Do(lost(ctx, "the claim whose deadline passed", h.Store, first))
+	steps.Named(h.Peer.Complete(ctx, second, []byte("second")), "the second claim's Complete")
+	steps.Do(lost(ctx, "the first claim after the second's end", h.Store, first))
 	done, err := claim(ctx, h.Store, r, minute, driver.Done)
 	if err == nil && string(done.Result) != "second" {
 		err = fmt.Errorf("the result is %q, want the second claim's", done.Result)
@@ -144,34 +109,24 @@ func watchLease(ctx context.Context, h LeaseHarness, ttl time.Duration) (seen bo
 	}
 }
 
-func extend(ctx context.Context, h LeaseHarness) error {
+func extend(ctx context.Context, h LeaseHarness) (err error) {
+	defer steps.End(&err)
 	r := record("group:1")
-	c, err := claim(ctx, h.Store, r, minute, driver.Claimed)
-	if err != nil {
-		return err
-	}
-	if err := must("Extend", h.Store.Extend(ctx, c, time.Hour)); err != nil {
-		return err
-	}
-	taken, err := claim(ctx, h.Peer, r, time.Hour, driver.Taken)
-	if err != nil {
-		return err
-	}
+	c := steps.Get(claim(ctx, h.Store, r, minute, driver.Claimed))
+	steps.Named(h.Store.Extend(ctx, c, time.Hour), "Extend")
+	taken := steps.Get(claim(ctx, h.Peer, r, time.Hour, driver.Taken))
 	if taken.Wait < 50*minute || taken.Wait > 61*minute {
 		return fmt.Errorf("a lease extended to an hour runs on for %v", taken.Wait)
 	}
-	if err := must("Extend to less", h.Store.Extend(ctx, c, minute)); err != nil {
-		return err
-	}
-	if err := h.Backdate(ctx, r.Key, 2*minute); err != nil {
-		return err
-	}
+	steps.Named(h.Store.Extend(ctx, c, minute), "Extend to less")
+	steps.Do(h.Backdate(ctx, r.Key, 2*minute))
 	_, err = claim(ctx, h.Peer, r, minute, driver.Claimed)
 	return err
 }
 
 // lateIsNotLost: after the deadline, but before a takeover.
-func lateIsNotLost(ctx context.Context, h LeaseHarness) error {
+func lateIsNotLost(ctx context.Context, h LeaseHarness) (err error) {
+	defer steps.End(&err)
 	for name, change := range map[string]func(c driver.Claim) (driver.ClaimState, error){
 		"extend": func(c driver.Claim) (driver.ClaimState, error) {
 			return driver.Taken, h.Store.Extend(ctx, c, minute)
@@ -184,17 +139,10 @@ func lateIsNotLost(ctx context.Context, h LeaseHarness) error {
 		},
 	} {
 		r := record("group:" + name)
-		c, err := claim(ctx, h.Store, r, minute, driver.Claimed)
-		if err != nil {
-			return err
-		}
-		if err := h.Backdate(ctx, r.Key, 2*minute); err != nil {
-			return err
-		}
+		c := steps.Get(claim(ctx, h.Store, r, minute, driver.Claimed))
+		steps.Do(h.Backdate(ctx, r.Key, 2*minute))
 		want, err := change(c)
-		if err := must(name+" after the deadline", err); err != nil {
-			return err
-		}
+		steps.Named(err, "%s after the deadline", name)
 		if _, err := claim(ctx, h.Peer, r, minute, want); err != nil {
 			return fmt.Errorf("after a late %s: %w", name, err)
 		}
@@ -203,14 +151,10 @@ func lateIsNotLost(ctx context.Context, h LeaseHarness) error {
 }
 
 // endsOnce: a lease that has ended in one way cannot end in the other.
-func endsOnce(ctx context.Context, h LeaseHarness) error {
-	completed, err := claim(ctx, h.Store, record("group:1"), minute, driver.Claimed)
-	if err != nil {
-		return err
-	}
-	if err := must("Complete", h.Store.Complete(ctx, completed, []byte("kept"))); err != nil {
-		return err
-	}
+func endsOnce(ctx context.Context, h LeaseHarness) (err error) {
+	defer steps.End(&err)
+	completed := steps.Get(claim(ctx, h.Store, record("group:1"), minute, driver.Claimed))
+	steps.Named(h.Store.Complete(ctx, completed, []byte("kept")), "Complete")
 	for name, err := range map[string]error{
 		"Release": h.Store.Release(ctx, completed), "Extend": h.Store.Extend(ctx, completed, minute),
 	} {
@@ -218,16 +162,9 @@ func endsOnce(ctx context.Context, h LeaseHarness) error {
 			return fmt.Errorf("%s after Complete: %w; want ErrLeaseLost", name, orNil(err))
 		}
 	}
-	if _, err := claim(ctx, h.Peer, record("group:1"), minute, driver.Done); err != nil {
-		return err
-	}
-	released, err := claim(ctx, h.Store, record("group:2"), minute, driver.Claimed)
-	if err != nil {
-		return err
-	}
-	if err := must("Release", h.Store.Release(ctx, released)); err != nil {
-		return err
-	}
+	steps.Get(claim(ctx, h.Peer, record("group:1"), minute, driver.Done))
+	released := steps.Get(claim(ctx, h.Store, record("group:2"), minute, driver.Claimed))
+	steps.Named(h.Store.Release(ctx, released), "Release")
 	for name, err := range map[string]error{
 		"Complete": h.Store.Complete(ctx, released, nil), "Extend": h.Store.Extend(ctx, released, minute),
 	} {
@@ -235,32 +172,21 @@ func endsOnce(ctx context.Context, h LeaseHarness) error {
 			return fmt.Errorf("%s after Release: %w; want ErrLeaseLost", name, orNil(err))
 		}
 	}
-	if err := lost(ctx, "a claim that never was", h.Store, driver.Claim{Key: "group:3", Token: 1}); err != nil {
-		return err
-	}
+	steps.Do(lost(ctx, "a claim that never was", h.Store, driver.Claim{Key: "group:3", Token: 1}))
 	wrong := completed
 	wrong.Token++
 	return lost(ctx, "a token too high", h.Store, wrong)
 }
 
 // repeatedEnd: a call whose answer was lost can be repeated.
-func repeatedEnd(ctx context.Context, h LeaseHarness) error {
-	c, err := claim(ctx, h.Store, record("group:1"), minute, driver.Claimed)
-	if err != nil {
-		return err
-	}
+func repeatedEnd(ctx context.Context, h LeaseHarness) (err error) {
+	defer steps.End(&err)
+	c := steps.Get(claim(ctx, h.Store, record("group:1"), minute, driver.Claimed))
 	for range 2 {
-		if err := must("Complete again", h.Store.Complete(ctx, c, []byte("once"))); err != nil {
-			return err
-		}
+		steps.Named(h.Store.Complete(ctx, c, []byte("once")), "Complete again")
 	}
-	if err := must("Complete again with another result", h.Store.Complete(ctx, c, []byte("twice"))); err != nil {
-		return err
-	}
-	done, err := claim(ctx, h.Peer, record("group:1"), minute, driver.Done)
-	if err != nil {
-		return err
-	}
+	steps.Named(h.Store.Complete(ctx, c, []byte("twice")), "Complete again with another result")
+	done := steps.Get(claim(ctx, h.Peer, record("group:1"), minute, driver.Done))
 	if string(done.Result) != "once" {
 		return fmt.Errorf("a repeated Complete changed the result to %q", done.Result)
 	}
@@ -268,9 +194,7 @@ func repeatedEnd(ctx context.Context, h LeaseHarness) error {
 		return err
 	}
 	for range 2 {
-		if err := must("Release again", h.Store.Release(ctx, c)); err != nil {
-			return err
-		}
+		steps.Named(h.Store.Release(ctx, c), "Release again")
 	}
 	return nil
 }

@@ -6,9 +6,11 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/idempotency/driver"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
-func leasePrune(ctx context.Context, h LeaseHarness) error {
+func leasePrune(ctx context.Context, h LeaseHarness) (err error) {
+	defer steps.End(&err)
 	end := map[string]func(c driver.Claim) error{
 		"completed": func(c driver.Claim) error { return h.Store.Complete(ctx, c, []byte("kept")) },
 		"released":  func(c driver.Claim) error { return h.Store.Release(ctx, c) },
@@ -17,31 +19,19 @@ func leasePrune(ctx context.Context, h LeaseHarness) error {
 	for name, f := range end {
 		for _, age := range []string{"old", "young"} {
 			r := record("group:" + age + "-" + name)
-			c, err := claim(ctx, h.Store, r, minute, driver.Claimed)
-			if err != nil {
-				return err
-			}
-			if err := must(name, f(c)); err != nil {
-				return err
-			}
+			c := steps.Get(claim(ctx, h.Store, r, minute, driver.Claimed))
+			steps.Named(f(c), "%s", name)
 			by := 2 * minute
 			if age == "old" {
 				by = 2 * time.Hour
 			}
-			if err := h.Backdate(ctx, r.Key, by); err != nil {
-				return err
-			}
+			steps.Do(h.Backdate(ctx, r.Key, by))
 		}
 	}
-	running, err := claim(ctx, h.Store, record("group:running"), minute, driver.Claimed)
-	if err != nil {
-		return err
-	}
+	running := steps.Get(claim(ctx, h.Store, record("group:running"), minute, driver.Claimed))
 	before := time.Now().Add(-time.Hour)
 	for i, want := range []int{2, 1, 0} {
-		if n, err := h.Peer.Prune(ctx, before, 2); n != want || err != nil {
-			return fmt.Errorf("Prune %d with a limit of 2 deleted %d, %w; want %d", i+1, n, orNil(err), want)
-		}
+		steps.Do(count(fmt.Sprintf("Prune %d with a limit of 2", i+1), want)(h.Peer.Prune(ctx, before, 2)))
 	}
 	if _, err := claim(ctx, h.Store, record("group:old-completed"), minute, driver.Claimed); err != nil {
 		return fmt.Errorf("a pruned key: %w", err)
@@ -60,10 +50,5 @@ func leasePrune(ctx context.Context, h LeaseHarness) error {
 }
 
 func leasePruneBadLimit(ctx context.Context, h LeaseHarness) error {
-	for _, limit := range []int{0, -1} {
-		if n, err := h.Store.Prune(ctx, time.Now(), limit); n != 0 || err == nil {
-			return fmt.Errorf("Prune with a limit of %d deleted %d without an error", limit, n)
-		}
-	}
-	return nil
+	return refusesLimits(ctx, h.Store)
 }

@@ -2,11 +2,12 @@ package idempotencytest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
+	"github.com/millrace-go/millrace/idempotency/driver"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 func pruneCases() []testCase {
@@ -19,7 +20,7 @@ func pruneCases() []testCase {
 
 func recordKeys(ctx context.Context, h Harness, keys ...string) error {
 	for _, key := range keys {
-		if _, err := h.Store.Once(ctx, record(key), func(context.Context) error { return nil }); err != nil {
+		if _, err := h.Store.Once(ctx, record(key), nothing); err != nil {
 			return err
 		}
 	}
@@ -39,52 +40,31 @@ func seen(ctx context.Context, h Harness, keys ...string) (n int, err error) {
 	return n, nil
 }
 
-func pruneKeepsNewer(ctx context.Context, h Harness) error {
+func pruneKeepsNewer(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	// Another group has handled the event of an old key just now.
 	old, young := []string{"group:o1", "group:o2", "group:o3"}, []string{"group:y1", "group:y2", "other:o1"}
-	if err := recordKeys(ctx, h, append(old, young...)...); err != nil {
-		return err
-	}
+	steps.Do(recordKeys(ctx, h, append(old, young...)...))
 	for _, key := range old {
-		if err := h.Backdate(ctx, key, 2*time.Hour); err != nil {
-			return fmt.Errorf("backdate %s: %w", key, err)
-		}
+		steps.Named(h.Backdate(ctx, key, 2*time.Hour), "backdate %s", key)
 	}
-	n, err := h.Store.Prune(ctx, time.Now().Add(-time.Hour), 100)
-	if n != len(old) || err != nil {
-		return fmt.Errorf("Prune deleted %d, %w; want the %d keys of two hours ago", n, orNil(err), len(old))
-	}
-	left, err1 := seen(ctx, h, young...)
-	gone, err2 := seen(ctx, h, old...)
-	if err := errors.Join(err1, err2); err != nil || left != len(young) || gone != 0 {
-		return fmt.Errorf("after Prune %d of %d young and %d old keys are recorded, %w", left, len(young), gone, orNil(err))
-	}
+	steps.Do(count("Prune of the keys of two hours ago", len(old))(h.Store.Prune(ctx, time.Now().Add(-time.Hour), 100)))
+	steps.Do(count("young keys that are recorded after Prune", len(young))(seen(ctx, h, young...)))
+	steps.Do(count("old keys that are recorded after Prune", 0)(seen(ctx, h, old...)))
 	// A pruned key is new again.
-	fresh, err := h.Store.Once(ctx, record(old[0]), func(context.Context) error { return nil })
-	if err != nil || !fresh {
-		return fmt.Errorf("a pruned key: fresh %v, %w; want true", fresh, orNil(err))
-	}
-	return nil
+	return once(ctx, "a pruned key", h.Store, old[0], true, nothing)
 }
 
-func pruneInChunks(ctx context.Context, h Harness) error {
+func pruneInChunks(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	keys := []string{"group:1", "group:2", "group:3", "group:4", "group:5"}
-	if err := recordKeys(ctx, h, keys...); err != nil {
-		return err
-	}
-	if n, err := h.Store.Prune(ctx, time.Now().Add(-time.Hour), 100); n != 0 || err != nil {
-		return fmt.Errorf("Prune of what is older than an hour deleted %d, %w; want 0", n, orNil(err))
-	}
+	steps.Do(recordKeys(ctx, h, keys...))
+	steps.Do(count("Prune of what is older than an hour", 0)(h.Store.Prune(ctx, time.Now().Add(-time.Hour), 100)))
 	left := len(keys)
 	for _, want := range []int{2, 2, 1, 0} {
-		n, err := h.Store.Prune(ctx, time.Now().Add(time.Hour), 2)
-		if n != want || err != nil {
-			return fmt.Errorf("Prune with a limit of 2 and %d keys left deleted %d, %w; want %d", left, n, orNil(err), want)
-		}
-		left -= n
-		if got, err := seen(ctx, h, keys...); got != left || err != nil {
-			return fmt.Errorf("after Prune %d keys are recorded, %w; want %d", got, orNil(err), left)
-		}
+		steps.Do(count(fmt.Sprintf("Prune with a limit of 2 and %d keys left", left), want)(h.Store.Prune(ctx, time.Now().Add(time.Hour), 2)))
+		left -= want
+		steps.Do(count("keys that are recorded after Prune", left)(seen(ctx, h, keys...)))
 	}
 	return nil
 }
@@ -93,8 +73,13 @@ func pruneBadLimit(ctx context.Context, h Harness) error {
 	if err := recordKeys(ctx, h, "group:1"); err != nil {
 		return err
 	}
+	return refusesLimits(ctx, h.Store)
+}
+
+// refusesLimits prunes with limits that are too low.
+func refusesLimits(ctx context.Context, s driver.Prunable) error {
 	for _, limit := range []int{0, -1} {
-		if n, err := h.Store.Prune(ctx, time.Now().Add(time.Hour), limit); n != 0 || err == nil {
+		if n, err := s.Prune(ctx, time.Now().Add(time.Hour), limit); n != 0 || err == nil {
 			return fmt.Errorf("Prune with a limit of %d deleted %d without an error", limit, n)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/internal/intx"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 // Harness is one empty store with the parts that the suite needs.
@@ -128,20 +129,44 @@ func (e *effects) of(ctx context.Context, name string) (n int, err error) {
 }
 
 // expect compares the state with the expected one.
-func (e *effects) expect(ctx context.Context, when, key, name string, seen bool, want int) error {
+func (e *effects) expect(ctx context.Context, when, key, name string, seen bool, want int) (err error) {
+	defer steps.End(&err)
 	got, err := e.h.Store.Seen(ctx, key)
-	if err != nil {
-		return fmt.Errorf("%s: Seen: %w", when, err)
-	}
+	steps.Named(err, "%s: Seen", when)
 	n, err := e.of(ctx, name)
-	if err != nil {
-		return fmt.Errorf("%s: count effects: %w", when, err)
-	}
+	steps.Named(err, "%s: count effects", when)
 	if got != seen || n != want {
 		return fmt.Errorf("%s: key recorded %v, effects %d; want %v, %d", when, got, n, seen, want)
 	}
 	return nil
 }
+
+// handler has the effect of that name.
+func (e *effects) handler(name string) func(context.Context) error {
+	return func(ctx context.Context) error { return e.do(ctx, name, nil) }
+}
+
+// once delivers a record, and checks whether its key was new.
+func once(ctx context.Context, what string, s driver.Store, key string, want bool, handler func(context.Context) error) error {
+	fresh, err := s.Once(ctx, record(key), handler)
+	if err != nil || fresh != want {
+		return fmt.Errorf("%s: fresh %v, %w; want %v", what, fresh, orNil(err), want)
+	}
+	return nil
+}
+
+// count checks the number that a call returns.
+func count(what string, want int) func(got int, err error) error {
+	return func(got int, err error) error {
+		if got != want || err != nil {
+			return fmt.Errorf("%s: %d, %w; want %d", what, got, orNil(err), want)
+		}
+		return nil
+	}
+}
+
+// nothing is a handler without an effect.
+func nothing(context.Context) error { return nil }
 
 func record(key string) driver.Record {
 	return driver.Record{Key: key, Group: "group", EventType: "Tested", AggregateID: "42", EventID: key}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/internal/intx"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -69,14 +70,13 @@ func outerCommit(ctx context.Context, h Harness) error {
 			key, name string
 			fresh     bool
 		}{{"group:1", "one", true}, {"group:2", "two", true}, {"group:1", "one", false}} {
-			fresh, err := h.Store.Once(ctx, record(step.key), func(ctx context.Context) error {
+			if err := once(ctx, "key "+step.key+" inside an outer transaction", h.Store, step.key, step.fresh, func(ctx context.Context) error {
 				if tx, _ := intx.From(ctx); tx != outer {
 					return errors.New("Once began a transaction of its own inside the outer one")
 				}
 				return e.do(ctx, step.name, nil)
-			})
-			if err != nil || fresh != step.fresh {
-				return fmt.Errorf("key %s inside an outer transaction: fresh %v, %w; want %v", step.key, fresh, orNil(err), step.fresh)
+			}); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -91,36 +91,28 @@ func outerCommit(ctx context.Context, h Harness) error {
 	)
 }
 
-func outerRollback(ctx context.Context, h Harness) error {
+func outerRollback(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	e, key := newEffects(h), "group:1"
-	handler := func(ctx context.Context) error { return e.do(ctx, "one", nil) }
-	err := sqltx.Do(ctx, h.DB, func(ctx context.Context, _ *sql.Tx) error {
-		if fresh, err := h.Store.Once(ctx, record(key), handler); err != nil || !fresh {
-			return fmt.Errorf("inside an outer transaction: fresh %v, %w; want true", fresh, orNil(err))
+	if err := sqltx.Do(ctx, h.DB, func(ctx context.Context, _ *sql.Tx) error {
+		if err := once(ctx, "inside an outer transaction", h.Store, key, true, e.handler("one")); err != nil {
+			return err
 		}
 		return errHandler
-	})
-	if !errors.Is(err, errHandler) {
+	}); !errors.Is(err, errHandler) {
 		return fmt.Errorf("the outer transaction ended with %w", orNil(err))
 	}
-	if err := e.expect(ctx, "after the outer rollback", key, "one", false, 0); err != nil {
-		return err
-	}
+	steps.Do(e.expect(ctx, "after the outer rollback", key, "one", false, 0))
 	// A failed handler dooms the outer transaction, even if its error is ignored there: the
 	// handler's writes must not be committed.
-	err = sqltx.Do(ctx, h.DB, func(ctx context.Context, _ *sql.Tx) error {
+	if err := sqltx.Do(ctx, h.DB, func(ctx context.Context, _ *sql.Tx) error {
 		_, _ = h.Store.Once(ctx, record(key), func(ctx context.Context) error { return e.do(ctx, "one", errHandler) })
 		return nil
-	})
-	if !errors.Is(err, sqltx.ErrDoomed) {
+	}); !errors.Is(err, sqltx.ErrDoomed) {
 		return fmt.Errorf("an outer transaction that ignores the handler's error ended with %w, want ErrDoomed", orNil(err))
 	}
-	if err := e.expect(ctx, "after the doomed transaction", key, "one", false, 0); err != nil {
-		return err
-	}
-	if fresh, err := h.Store.Once(ctx, record(key), handler); err != nil || !fresh {
-		return fmt.Errorf("the delivery after the rollbacks: fresh %v, %w; want true", fresh, orNil(err))
-	}
+	steps.Do(e.expect(ctx, "after the doomed transaction", key, "one", false, 0))
+	steps.Do(once(ctx, "the delivery after the rollbacks", h.Store, key, true, e.handler("one")))
 	return e.expect(ctx, "at the end", key, "one", true, 1)
 }
 
@@ -143,9 +135,8 @@ func cancelledInHandler(ctx context.Context, h Harness) error {
 func sameKeyInside(ctx context.Context, h Harness) error {
 	e, key := newEffects(h), "group:1"
 	_, err := h.Store.Once(ctx, record(key), func(ctx context.Context) error {
-		fresh, err := h.Store.Once(ctx, record(key), func(ctx context.Context) error { return e.do(ctx, "one", nil) })
-		if err != nil || fresh {
-			return fmt.Errorf("the same key inside its handler: fresh %v, %w; want false", fresh, orNil(err))
+		if err := once(ctx, "the same key inside its handler", h.Store, key, false, e.handler("one")); err != nil {
+			return err
 		}
 		return e.do(ctx, "one", nil)
 	})

@@ -116,23 +116,12 @@ func (s *leases) change(ctx context.Context, c driver.Claim, f func(l *lease) bo
 
 // Prune deletes up to limit keys that ended before the given time.
 func (s *leases) Prune(_ context.Context, before time.Time, limit int) (int, error) {
-	if limit < 1 {
-		return 0, fmt.Errorf("memidempotency: prune: the limit is %d; use at least 1", limit)
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	n := 0
-	for key, l := range s.keys {
-		if n == limit {
-			break
-		}
-		if l.until.Before(before) && (l.state != held || !l.until.After(now)) {
-			delete(s.keys, key)
-			n++
-		}
-	}
-	return n, nil
+	return prune(s.keys, limit, func(l *lease) bool {
+		return l.until.Before(before) && (l.state != held || !l.until.After(now))
+	})
 }
 
 // Backdate implements [driver.MemoryLeaseStore].

@@ -189,18 +189,22 @@ func (s *store) Seen(_ context.Context, key string) (bool, error) {
 
 // Prune deletes up to limit keys recorded before the given time.
 func (s *store) Prune(_ context.Context, before time.Time, limit int) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return prune(s.handled, limit, func(at time.Time) bool { return at.Before(before) })
+}
+
+// prune deletes up to limit keys that are old, and counts them.
+func prune[V any](keys map[string]V, limit int, old func(V) bool) (n int, err error) {
 	if limit < 1 {
 		return 0, fmt.Errorf("memidempotency: prune: the limit is %d; use at least 1", limit)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := 0
-	for key, at := range s.handled {
+	for key, value := range keys {
 		if n == limit {
 			break
 		}
-		if at.Before(before) {
-			delete(s.handled, key)
+		if old(value) {
+			delete(keys, key)
 			n++
 		}
 	}

@@ -1,6 +1,7 @@
 package redisidempotency
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,12 +33,8 @@ func NewLeases(client redis.UniversalClient, cfg Config) (driver.LeaseStore, err
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	if cfg.Prefix == "" {
-		cfg.Prefix = "idempotency:lease:"
-	}
-	if cfg.TTL == 0 {
-		cfg.TTL = week
-	}
+	cfg.Prefix = cmp.Or(cfg.Prefix, "idempotency:lease:")
+	cfg.TTL = cmp.Or(cfg.TTL, week)
 	return &leases{client: client, cfg: cfg, scripts: newLeaseScripts()}, nil
 }
 

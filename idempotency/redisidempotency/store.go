@@ -1,6 +1,7 @@
 package redisidempotency
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -33,15 +34,9 @@ func New(client redis.UniversalClient, cfg Config) (driver.KeyStore, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	if cfg.Prefix == "" {
-		cfg.Prefix = "idempotency:"
-	}
-	if cfg.TTL == 0 {
-		cfg.TTL = week
-	}
-	if cfg.Lease == 0 {
-		cfg.Lease = 30 * time.Second
-	}
+	cfg.Prefix = cmp.Or(cfg.Prefix, "idempotency:")
+	cfg.TTL = cmp.Or(cfg.TTL, week)
+	cfg.Lease = cmp.Or(cfg.Lease, 30*time.Second)
 	return &store{client: client, cfg: cfg, scripts: newMarkScripts()}, nil
 }
 

@@ -1,16 +1,17 @@
 package sqlidempotency
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 
 	"github.com/millrace-go/millrace/idempotency/driver"
+	"github.com/millrace-go/millrace/internal/sqlrows"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -88,10 +89,7 @@ func (s *store) batch(records []driver.Record) (batch, error) {
 		}
 	}
 	slices.SortFunc(b.rows, func(x, y []string) int {
-		if c := strings.Compare(x[0], y[0]); c != 0 {
-			return c
-		}
-		return strings.Compare(x[1], y[1])
+		return cmp.Or(strings.Compare(x[0], y[0]), strings.Compare(x[1], y[1]))
 	})
 	return b, nil
 }
@@ -140,26 +138,22 @@ func (s *store) claimMySQL(ctx context.Context, tx *sql.Tx, b batch, rows [][]st
 }
 
 // collect runs a statement that returns keys, and appends their positions.
-func (s *store) collect(ctx context.Context, tx *sql.Tx, b batch, fresh []int, query string, a ...any) (_ []int, err error) {
-	rows, err := tx.QueryContext(ctx, query, a...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
+func (s *store) collect(ctx context.Context, tx *sql.Tx, b batch, fresh []int, query string, a ...any) ([]int, error) {
 	row := make([]string, 2)
 	into := []any{&row[0]}
 	if s.cfg.ProcessedEvents {
 		into = append(into, &row[1])
 	}
-	for rows.Next() {
+	err := sqlrows.Each(ctx, tx, func(rows *sql.Rows) error {
 		if err := rows.Scan(into...); err != nil {
-			return nil, err
+			return err
 		}
 		i, ok := b.positions[s.ident(row)]
 		if !ok {
-			return nil, fmt.Errorf("the database returned the key %q, which is none of the batch's", row)
+			return fmt.Errorf("the database returned the key %q, which is none of the batch's", row)
 		}
 		fresh = append(fresh, i)
-	}
-	return fresh, rows.Err()
+		return nil
+	}, query, a...)
+	return fresh, err
 }

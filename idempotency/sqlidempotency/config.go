@@ -41,32 +41,14 @@ type Config struct {
 // stay below PostgreSQL's 63 bytes.
 var tableName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,27}$`)
 
-func (d dialect) validate() error {
-	if d != postgres && d != sqlite && d != mysql {
+func (c Config) validate() error {
+	if d := dialect(c.Dialect); d != postgres && d != sqlite && d != mysql {
 		return fmt.Errorf("sqlidempotency: Config.Dialect is %q; use sqltx.Postgres, sqltx.MySQL or sqltx.SQLite", string(d))
 	}
-	return nil
-}
-
-func (c Config) validate() error {
-	if err := dialect(c.Dialect).validate(); err != nil {
-		return err
-	}
-	return checkTable(c.Table)
-}
-
-func checkTable(name string) error {
-	if !tableName.MatchString(name) {
-		return fmt.Errorf("sqlidempotency: Config.Table is %q; use lower-case letters, digits and _, at most 28", name)
+	if !tableName.MatchString(c.Table) {
+		return fmt.Errorf("sqlidempotency: Config.Table is %q; use lower-case letters, digits and _, at most 28", c.Table)
 	}
 	return nil
-}
-
-func (c Config) withDefaults() Config {
-	if c.Table == "" {
-		c.Table = c.layout()
-	}
-	return c
 }
 
 func (c Config) layout() string {

@@ -1,17 +1,16 @@
 package sqlidempotency
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency/driver"
-	"github.com/millrace-go/millrace/migrations"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -22,9 +21,7 @@ const leasesTable = "idempotency_leases"
 const attempts = 20
 
 type leases struct {
-	db      *sql.DB
-	sql     files
-	dialect dialect
+	schema
 	queries struct{ claim, look, extend, complete, release, prune string }
 }
 
@@ -35,23 +32,20 @@ func NewLeases(db *sql.DB, cfg Config) (driver.SQLLeaseStore, error) {
 	if db == nil {
 		return nil, errors.New("sqlidempotency: db is nil; open a database")
 	}
-	if cfg.Table == "" {
-		cfg.Table = leasesTable
-	}
+	cfg.Table = cmp.Or(cfg.Table, leasesTable)
 	if cfg.ProcessedEvents {
 		return nil, errors.New("sqlidempotency: Config.ProcessedEvents is set for leases, which have one layout; leave it false")
 	}
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	table := files{dialect(cfg.Dialect), leasesTable, cfg.Table}
-	s := &leases{db: db, sql: table, dialect: dialect(cfg.Dialect)}
+	s := &leases{schema: schema{db, files{dialect(cfg.Dialect), leasesTable, cfg.Table}}}
 	for name, text := range map[string]*string{
 		"claim": &s.queries.claim, "look": &s.queries.look, "extend": &s.queries.extend,
 		"complete": &s.queries.complete, "release": &s.queries.release, "prune": &s.queries.prune,
 	} {
 		var err error
-		if *text, err = table.statement(name); err != nil {
+		if *text, err = s.files.statement(name); err != nil {
 			return nil, err
 		}
 	}
@@ -82,8 +76,8 @@ func (s *leases) Claim(ctx context.Context, r driver.Record, ttl time.Duration) 
 		print = ""
 	}
 	for attempt := 1; ; attempt++ {
-		_, err := s.db.ExecContext(ctx, s.queries.claim, key, s.dialect.info(r.Group), s.dialect.info(r.EventType),
-			s.dialect.info(r.AggregateID), print, number, ttl.Microseconds())
+		_, err := s.db.ExecContext(ctx, s.queries.claim, key, s.files.dialect.info(r.Group), s.files.dialect.info(r.EventType),
+			s.files.dialect.info(r.AggregateID), print, number, ttl.Microseconds())
 		if sqltx.IsConflict(err) && attempt < attempts {
 			continue
 		}
@@ -180,31 +174,9 @@ func (s *leases) change(ctx context.Context, what, state string, c driver.Claim,
 
 // Prune deletes up to limit leases that ended before the given time.
 func (s *leases) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
-	at := s.dialect.time(before)
-	if s.dialect == sqlite {
+	at := s.files.dialect.time(before)
+	if s.files.dialect == sqlite {
 		at = before.UnixMicro()
 	}
 	return prune(ctx, s.db, s.queries.prune, at, limit)
 }
-
-// Migrate creates or updates the table. Several processes may do so at once. The version is
-// kept in millrace_idempotency_{table}_version.
-func (s *leases) Migrate(ctx context.Context) error {
-	set, err := s.sql.migrations()
-	if err != nil {
-		return err
-	}
-	return up(ctx, set, s.db)
-}
-
-// PrintMigrations writes the migrations as one SQL script for an empty database.
-func (s *leases) PrintMigrations(w io.Writer) error {
-	set, err := s.sql.migrations()
-	if err != nil {
-		return err
-	}
-	return set.Print(w)
-}
-
-// Migrations implements [migrations.Migrator]. The table's name is filled in.
-func (s *leases) Migrations() ([]migrations.Set, error) { return sets(s.sql) }

@@ -64,30 +64,30 @@ func (d dialect) migrations() string {
 	return migrate.Postgres
 }
 
-func up(ctx context.Context, set migrate.Set, db *sql.DB) error {
-	if err := set.Up(ctx, db); err != nil {
+// schema is the table of a store or of its leases, in a database.
+type schema struct {
+	db    *sql.DB
+	files files
+}
+
+// Migrate creates or updates the table. Several processes may do so at once. The version is
+// kept in millrace_idempotency_version, for leases and for tables of another name in
+// millrace_idempotency_{table}_version.
+func (s schema) Migrate(ctx context.Context) error {
+	set, err := s.files.migrations()
+	if err != nil {
+		return err
+	}
+	if err := set.Up(ctx, s.db); err != nil {
 		return fmt.Errorf("sqlidempotency: %w", err)
 	}
 	return nil
 }
 
-func (c Config) files() files { return files{dialect(c.Dialect), c.layout(), c.Table} }
-
-// Migrate creates or updates the table. Several processes may do so at once. The version is
-// kept in millrace_idempotency_version, for tables of another name in
-// millrace_idempotency_{table}_version.
-func (s *store) Migrate(ctx context.Context) error {
-	set, err := s.cfg.files().migrations()
-	if err != nil {
-		return err
-	}
-	return up(ctx, set, s.db)
-}
-
 // PrintMigrations writes the migrations as one SQL script for an empty database, for teams that
 // run such scripts by themselves. Migrate then adds only newer migrations.
-func (s *store) PrintMigrations(w io.Writer) error {
-	set, err := s.cfg.files().migrations()
+func (s schema) PrintMigrations(w io.Writer) error {
+	set, err := s.files.migrations()
 	if err != nil {
 		return err
 	}
@@ -95,10 +95,8 @@ func (s *store) PrintMigrations(w io.Writer) error {
 }
 
 // Migrations implements [migrations.Migrator]. The table's name is filled in.
-func (s *store) Migrations() ([]migrations.Set, error) { return sets(s.cfg.files()) }
-
-func sets(f files) ([]migrations.Set, error) {
-	set, err := f.migrations()
+func (s schema) Migrations() ([]migrations.Set, error) {
+	set, err := s.files.migrations()
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package sqlidempotency
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -12,7 +13,7 @@ import (
 )
 
 type store struct {
-	db  *sql.DB
+	schema
 	cfg Config
 
 	insert, insertMany, seen, prune string
@@ -27,11 +28,11 @@ func New(db *sql.DB, cfg Config) (driver.SQLStore[*sql.Tx], error) {
 	if db == nil {
 		return nil, errors.New("sqlidempotency: db is nil; open the database that the effects go to")
 	}
-	cfg = cfg.withDefaults()
+	cfg.Table = cmp.Or(cfg.Table, cfg.layout())
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &store{db: db, cfg: cfg}
+	s := &store{schema: schema{db, files{dialect(cfg.Dialect), cfg.layout(), cfg.Table}}, cfg: cfg}
 	statements := map[string]*string{
 		"insert": &s.insert, "insert_many": &s.insertMany, "seen": &s.seen, "prune": &s.prune, "recorded": &s.recorded, "forget": &s.forget,
 	}
@@ -40,7 +41,7 @@ func New(db *sql.DB, cfg Config) (driver.SQLStore[*sql.Tx], error) {
 	}
 	for name, text := range statements {
 		var err error
-		if *text, err = cfg.files().statement(name); err != nil {
+		if *text, err = s.files.statement(name); err != nil {
 			return nil, err
 		}
 	}

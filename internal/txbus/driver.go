@@ -28,12 +28,12 @@ type Parts struct {
 	// DB is the pool for publishing outside transactions, for making tables and for queries.
 	// [Driver.Close] closes it.
 	DB *sql.DB
-	// Deliveries is the pool for the transactions of messages: one connection for each consumer
-	// at work. It must not wait for connections that are only returned by users of DB.
-	// [Driver.Close] closes it.
-	Deliveries *sql.DB
+	// Pool opens a further pool on the database of URL, for the transactions of messages: each
+	// holds a connection while its handler works, and must not take those of publishers.
+	Pool func(url string) (*sql.DB, error)
+	URL  string
 	// App is the application's pool. If it is on the same database, which is checked at the
-	// first use, it replaces Deliveries. Optional.
+	// first use, it is used for the transactions of messages, too. Optional.
 	App *sql.DB
 	// Classify classifies the database driver's errors.
 	Classify fault.Classifier
@@ -48,8 +48,9 @@ type Driver struct {
 	watermillbus.Driver
 	Parts
 
+	own     *sql.DB // opened by Parts.Pool
 	pools   *onedb.Pools
-	checked *lazy.Value[struct{}]
+	checked *lazy.Value[struct{}] // whether the database has the required features
 	known   topics
 }
 
@@ -64,13 +65,17 @@ var (
 
 // Open makes a Driver. It sends nothing to the database: the first use checks for required
 // features. Tables are made when topics are used.
-func Open(p Parts) (*Driver, error) {
+func Open(p Parts) (driver.Driver, error) {
+	own, err := p.Pool(p.URL)
+	if err != nil {
+		return nil, errors.Join(err, p.DB.Close())
+	}
+	own.SetMaxOpenConns(0) // there are no more than consumers
 	p.Poll = cmp.Or(p.Poll, 200*time.Millisecond)
-	d := &Driver{Parts: p, pools: onedb.New(p.DB, p.App, p.Dialect.Same), known: topics{made: make(map[string]struct{})}}
+	d := &Driver{Parts: p, own: own, pools: onedb.New(p.DB, p.App, p.Dialect.Same), known: topics{made: make(map[string]struct{})}}
 	d.checked = lazy.New(fmt.Errorf("%s: %w", p.Name, bus.ErrClosed), func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, p.Dialect.Check(ctx, p.DB)
 	})
-	var err error
 	d.Driver, err = watermillbus.New(watermillbus.Config{
 		Publisher:    func(context.Context) (message.Publisher, error) { return publisher{d}, nil },
 		Subscriber:   d.subscriber,
@@ -89,15 +94,9 @@ func Open(p Parts) (*Driver, error) {
 // shut closes the pools. Their errors only report that an idle connection had died.
 func (d *Driver) shut() error {
 	d.checked.Close()
-	d.Deliveries.Close() //nolint:errcheck // see above
-	d.DB.Close()         //nolint:errcheck // see above
+	d.own.Close() //nolint:errcheck // see above
+	d.DB.Close()  //nolint:errcheck // see above
 	return nil
-}
-
-// ready checks once whether the database has the required features.
-func (d *Driver) ready(ctx context.Context) error {
-	_, err := d.checked.Get(ctx)
-	return err
 }
 
 // deliveries returns the pool for the transactions of messages.
@@ -109,7 +108,7 @@ func (d *Driver) deliveries(ctx context.Context) (*sql.DB, error) {
 	case together:
 		return d.App, nil
 	}
-	return d.Deliveries, nil
+	return d.own, nil
 }
 
 // Publisher implements driver.Driver. A call of Publish publishes all of its messages or none,

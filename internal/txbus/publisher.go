@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -60,7 +61,7 @@ func (p publisher) publish(topic string, messages []*message.Message) error {
 		return fmt.Errorf("compare Config.DB: %w", err)
 	}
 	insert := func(_ context.Context, tx *sql.Tx) error { return p.insert(tx, topic, messages) }
-	pool := p.Deliveries
+	pool := p.own
 	if p.pools.Joins(ctx) {
 		pool = p.App
 	}
@@ -81,12 +82,10 @@ func (p publisher) insert(x wmsql.ContextExecutor, topic string, messages []*mes
 	if err != nil {
 		return err
 	}
-	for len(messages) > 0 {
-		n := min(chunk, len(messages))
-		if err := inner.Publish(topic, messages[:n]...); err != nil {
+	for some := range slices.Chunk(messages, chunk) {
+		if err := inner.Publish(topic, some...); err != nil {
 			return err
 		}
-		messages = messages[n:]
 	}
 	return nil
 }

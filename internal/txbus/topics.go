@@ -72,7 +72,7 @@ func (d *Driver) prepare(ctx context.Context, topic string) error {
 	if made {
 		return nil
 	}
-	if err := d.ready(ctx); err != nil {
+	if _, err := d.checked.Get(ctx); err != nil {
 		return err
 	}
 	if err := d.Dialect.Prepare(ctx, d.DB, topic); err != nil {
@@ -122,21 +122,15 @@ func (d *Driver) HasTopic(ctx context.Context, name string) (bool, error) {
 
 // Topics implements driver.TopicFinder.
 func (d *Driver) Topics(ctx context.Context) ([]string, error) {
-	all, err := d.prepared(ctx)
-	slices.Sort(all)
+	all, err := sqlrows.Column[string](ctx, d.DB, d.Dialect.TablesQuery(), strings.ReplaceAll(OffsetsTable(""), "_", `\_`)+"%")
 	if err != nil {
-		err = fmt.Errorf("topics: %w", err)
+		return nil, d.translate(fmt.Errorf("topics: %w", err))
 	}
-	return all, d.translate(err)
-}
-
-// prepared returns the topics that have tables.
-func (d *Driver) prepared(ctx context.Context) (topics []string, err error) {
-	topics, err = sqlrows.Column[string](ctx, d.DB, d.Dialect.TablesQuery(), strings.ReplaceAll(OffsetsTable(""), "_", `\_`)+"%")
-	for i, table := range topics {
-		topics[i] = strings.TrimPrefix(table, OffsetsTable(""))
+	for i, table := range all {
+		all[i] = strings.TrimPrefix(table, OffsetsTable(""))
 	}
-	return topics, err
+	slices.Sort(all)
+	return all, nil
 }
 
 // Browse implements driver.Inspector.

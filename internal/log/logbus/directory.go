@@ -157,18 +157,14 @@ func (d *directory) newest(ctx context.Context, lane, limit int) (all []log.Entr
 		if query == "" {
 			continue
 		}
-		some, err := d.entries(ctx, query, lane, limit)
+		some, err := sqlrows.All(ctx, d.reader, func(rows *sql.Rows) (e log.Entry, err error) {
+			err = rows.Scan(&e.ID, &e.MessageID, &e.Headers, &e.Payload)
+			return e, err
+		}, query, lane, limit)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, some...)
 	}
 	return all, nil
-}
-
-func (d *directory) entries(ctx context.Context, query string, args ...any) ([]log.Entry, error) {
-	return sqlrows.All(ctx, d.reader, func(rows *sql.Rows) (e log.Entry, err error) {
-		err = rows.Scan(&e.ID, &e.MessageID, &e.Headers, &e.Payload)
-		return e, err
-	}, query, args...)
 }

@@ -69,6 +69,14 @@ func (b Backend) announce(c Change) {
 // joins calls Joins, which may be nil.
 func (b Backend) joins(ctx context.Context) bool { return b.Joins != nil && b.Joins(ctx) }
 
+// leasing runs fn, which takes leases, in one transaction if LeasesTogether is set.
+func (b Backend) leasing(ctx context.Context, fn func(ctx context.Context) error) error {
+	if b.LeasesTogether {
+		return b.Begin(ctx, fn)
+	}
+	return fn(ctx)
+}
+
 func (b Backend) classifiers() []fault.Classifier {
 	if b.Classify == nil {
 		return nil

@@ -1,6 +1,7 @@
 package logsub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,10 +107,7 @@ func (c *committer) commit(ctx context.Context) error {
 
 // progressed tells Directory, once per lane, that its cursor has moved.
 func (c *committer) progressed(ctx context.Context) error {
-	c.mu.Lock()
-	lanes := slices.Collect(maps.Keys(c.lanes))
-	c.mu.Unlock()
-	lanes = slices.DeleteFunc(lanes, func(l *lane) bool { return !l.unknownProgress() })
+	lanes := c.due((*lane).unknownProgress)
 	if len(lanes) == 0 {
 		return nil
 	}
@@ -180,22 +178,9 @@ func (c *committer) move(ctx context.Context) error {
 
 // write calls do for the lanes together, or for each lane separately when one lease is lost.
 func (c *committer) write(ctx context.Context, lanes []*lane, do func(ctx context.Context, lanes []*lane) error, done func(*lane)) error {
-	if len(lanes) > 1 {
-		err := c.b.Begin(ctx, func(ctx context.Context) error { return do(ctx, lanes) })
-		if err == nil {
-			for _, l := range lanes {
-				done(l)
-			}
-			return nil
-		}
-		if !errors.Is(err, log.ErrLeaseLost) {
-			return err
-		}
-	}
-	// One lost lease rolls all of them back; separately, each has its own outcome.
 	var failed error
-	for _, l := range lanes {
-		switch err := do(ctx, []*lane{l}); {
+	err := c.together(ctx, lanes, do, func(l *lane, err error) {
+		switch {
 		case err == nil:
 			done(l)
 		case errors.Is(err, log.ErrLeaseLost):
@@ -204,8 +189,31 @@ func (c *committer) write(ctx context.Context, lanes []*lane, do func(ctx contex
 		default:
 			failed = errors.Join(failed, err)
 		}
+	})
+	return errors.Join(err, failed)
+}
+
+// together calls do for the lanes in one transaction, or for each lane separately when one lease
+// is lost, and then ended with the outcome of each lane. An error of the transaction itself is
+// returned instead.
+func (c *committer) together(ctx context.Context, lanes []*lane, do func(ctx context.Context, lanes []*lane) error, ended func(*lane, error)) error {
+	if len(lanes) > 1 {
+		err := c.b.Begin(ctx, func(ctx context.Context) error { return do(ctx, lanes) })
+		if err == nil {
+			for _, l := range lanes {
+				ended(l, nil)
+			}
+			return nil
+		}
+		if !errors.Is(err, log.ErrLeaseLost) {
+			return err
+		}
 	}
-	return failed
+	// One lost lease rolls all of them back; separately, each has its own outcome.
+	for _, l := range lanes {
+		ended(l, do(ctx, []*lane{l}))
+	}
+	return nil
 }
 
 // retire writes a lane's last position and releases its lease. While the database is absent, it
@@ -241,53 +249,37 @@ func (c *committer) release(ctx context.Context, l *lane) error {
 		return err
 	}
 	defer c.moving.leave()
-	lanes := c.leavingWith(l)
-	if len(lanes) > 1 {
-		err := c.b.Begin(ctx, func(ctx context.Context) error {
-			for _, l := range lanes {
-				if err := c.giveBack(ctx, l); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err == nil {
-			for _, l := range lanes {
-				c.left(l)
-			}
-			return nil
-		}
-		if !errors.Is(err, log.ErrLeaseLost) {
-			return err
-		}
-	}
-	// One lost lease rolls all of them back; separately, each has its own outcome.
 	var own error
-	for _, other := range lanes {
-		switch err := c.giveBack(ctx, other); {
+	err := c.together(ctx, c.leavingWith(l), c.giveBack, func(other *lane, err error) {
+		switch {
 		case err == nil, errors.Is(err, log.ErrLeaseLost):
 			c.left(other)
 		case other == l:
 			own = err
 		}
-	}
-	return own
+	})
+	return cmp.Or(err, own)
 }
 
-// giveBack writes a lane's position, records an orderly stop, which is not a crash, and releases
-// the lease.
-func (c *committer) giveBack(ctx context.Context, l *lane) error {
-	if p, moved := l.progress(); moved {
-		if err := c.b.Log.Advance(ctx, l.held(), p, c.cfg.LeaseTTL); err != nil {
+// giveBack writes the lanes' positions, records orderly stops, which are no crashes, and releases
+// the leases.
+func (c *committer) giveBack(ctx context.Context, lanes []*lane) error {
+	for _, l := range lanes {
+		if p, moved := l.progress(); moved {
+			if err := c.b.Log.Advance(ctx, l.held(), p, c.cfg.LeaseTTL); err != nil {
+				return err
+			}
+		}
+		if done, tell := l.leftover(); tell {
+			if err := c.b.Directory.Stopped(ctx, l.lease.Cursor, done); err != nil {
+				return err
+			}
+		}
+		if err := c.b.Log.Release(ctx, l.lease); err != nil {
 			return err
 		}
 	}
-	if done, tell := l.leftover(); tell {
-		if err := c.b.Directory.Stopped(ctx, l.lease.Cursor, done); err != nil {
-			return err
-		}
-	}
-	return c.b.Log.Release(ctx, l.lease)
+	return nil
 }
 
 func (c *committer) leave(l *lane) {

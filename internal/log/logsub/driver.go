@@ -52,9 +52,8 @@ type Parts struct {
 
 // Driver is a driver.Driver on a log.
 type Driver struct {
-	Admin
-
 	parts   Parts
+	hub     *Hub
 	bell    *Bell                           // nil without Wake
 	started *lazy.Value[context.CancelFunc] // ends the background work
 	running sync.WaitGroup
@@ -67,10 +66,15 @@ type Driver struct {
 }
 
 var (
-	_ driver.Driver    = (*Driver)(nil)
-	_ driver.Pinger    = (*Driver)(nil)
-	_ driver.Inspector = (*Driver)(nil)
-	_ driver.Pender    = (*Driver)(nil)
+	_ driver.Driver        = (*Driver)(nil)
+	_ driver.Pinger        = (*Driver)(nil)
+	_ driver.Lagger        = (*Driver)(nil)
+	_ driver.TopicFinder   = (*Driver)(nil)
+	_ driver.GroupAdmin    = (*Driver)(nil)
+	_ driver.GroupResetter = (*Driver)(nil)
+	_ driver.Reader        = (*Driver)(nil)
+	_ driver.Inspector     = (*Driver)(nil)
+	_ driver.Pender        = (*Driver)(nil)
 )
 
 // NewDriver makes a Driver. It sends nothing to the server: the first use starts the background
@@ -82,11 +86,10 @@ func NewDriver(p Parts) (*Driver, error) {
 		p.Backend.Announce = d.bell.Ring
 	}
 	d.parts = p
-	hub, err := New(p.Backend, p.Config)
-	if err != nil {
+	var err error
+	if d.hub, err = New(p.Backend, p.Config); err != nil {
 		return nil, err
 	}
-	d.Admin = NewAdmin(hub, d.Ready, d.Translate)
 	d.started = lazy.New(ErrClosed, d.start)
 	return d, nil
 }

@@ -51,7 +51,6 @@ type lane struct {
 	stopped    bool               // the intake was told to end
 	ended      bool               // it has ended
 	ending     bool               // over is closed
-	lost       bool               // the lease is lost
 	careful    int                // the number of messages that are to be handled alone
 	progressed bool               // the cursor has moved since the lease was taken
 	counted    bool               // Directory has counted this start
@@ -86,10 +85,7 @@ func (l *lane) run(ctx context.Context) error {
 	case <-l.settled:
 	case <-l.over:
 	}
-	l.mu.Lock()
-	lost := l.lost
-	l.mu.Unlock()
-	if lost {
+	if l.ctx.Err() != nil {
 		l.sub.log.Warn("bus: a partition was lost, to another instance or with the database's server; what follows its cursor is delivered again",
 			slog.Int("lane", l.lease.Lane))
 		return nil
@@ -129,9 +125,6 @@ func (l *lane) end() {
 
 // lose discards all state: reading resumes from the cursor, under another lease.
 func (l *lane) lose() {
-	l.mu.Lock()
-	l.lost = true
-	l.mu.Unlock()
 	l.revoke(driver.ErrRevoked)
 	l.end()
 }

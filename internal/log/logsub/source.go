@@ -247,51 +247,45 @@ func (s *Source) balance(ctx context.Context) (time.Duration, error) {
 
 // take leases up to most of the lanes, starts them, and returns how many.
 func (s *Source) take(ctx, op context.Context, lanes []int, most int) (taken int, err error) {
+	together := 1
 	if s.hub.b.LeasesTogether {
-		var leases []log.Lease
-		asked := time.Now()
-		err := s.hub.b.Begin(op, func(op context.Context) error {
-			leases = leases[:0]
-			for _, n := range lanes {
-				if len(leases) == most {
-					break
-				}
-				lease, err := s.lease(op, n)
-				if err == nil {
-					leases = append(leases, lease)
-				} else if !errors.Is(err, log.ErrLeaseHeld) {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return 0, err
-		}
-		for _, lease := range leases {
-			s.start(ctx, lease, asked)
-		}
-		return len(leases), nil
+		together = max(1, len(lanes))
 	}
-	for _, n := range lanes {
+	for some := range slices.Chunk(lanes, together) {
 		if taken == most || ctx.Err() != nil {
 			break
 		}
 		asked := time.Now()
-		lease, err := s.lease(op, n)
-		switch {
-		case err == nil:
-			s.start(ctx, lease, asked)
-			taken++
-		case !errors.Is(err, log.ErrLeaseHeld):
+		leases, err := s.lease(op, some, most-taken)
+		if err != nil {
 			return taken, err
 		}
+		for _, lease := range leases {
+			s.start(ctx, lease, asked)
+		}
+		taken += len(leases)
 	}
 	return taken, nil
 }
 
-func (s *Source) lease(ctx context.Context, lane int) (log.Lease, error) {
-	return s.hub.b.Log.Lease(ctx, log.Cursor{Consumer: s.me.Group, Lane: lane}, s.me.ID, s.hub.cfg.LeaseTTL)
+// lease leases up to most of the lanes that are free.
+func (s *Source) lease(ctx context.Context, lanes []int, most int) (leases []log.Lease, err error) {
+	err = s.hub.b.leasing(ctx, func(ctx context.Context) error {
+		leases = leases[:0]
+		for _, n := range lanes {
+			if len(leases) == most {
+				break
+			}
+			lease, err := s.hub.b.Log.Lease(ctx, log.Cursor{Consumer: s.me.Group, Lane: n}, s.me.ID, s.hub.cfg.LeaseTTL)
+			if err == nil {
+				leases = append(leases, lease)
+			} else if !errors.Is(err, log.ErrLeaseHeld) {
+				return err
+			}
+		}
+		return nil
+	})
+	return leases, err
 }
 
 // share is how many of n partitions the member at rank gets: equal parts, and the first members

@@ -74,7 +74,7 @@ func (t *topics) group(ctx context.Context, topic Topic, group string) error {
 	if slices.Contains(groups, group) {
 		return nil
 	}
-	cursors := func(ctx context.Context) error {
+	return t.b.leasing(ctx, func(ctx context.Context) error {
 		for i := range topic.Partitions {
 			// A lease of length 0 makes the cursor and expires at once.
 			c := log.Cursor{Consumer: group, Lane: topic.FirstLane + i}
@@ -83,11 +83,7 @@ func (t *topics) group(ctx context.Context, topic Topic, group string) error {
 			}
 		}
 		return nil
-	}
-	if t.b.LeasesTogether {
-		return t.b.Begin(ctx, cursors)
-	}
-	return cursors(ctx)
+	})
 }
 
 // Declare makes a topic and its groups. It is idempotent. A number of partitions other than the

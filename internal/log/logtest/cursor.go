@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -48,174 +49,96 @@ func (f *Fixture) advanceWith(ctx context.Context, l log.Lease, p log.Position, 
 	})
 }
 
-func advanceTogether(ctx context.Context, f *Fixture) error {
-	also, left, err := f.work(ctx)
-	if err != nil {
-		return err
-	}
-	if err := f.add(ctx, cursor.Lane, "a", "b"); err != nil {
-		return err
-	}
-	l, err := f.Log.Lease(ctx, cursor, "me", long)
-	if err != nil {
-		return err
-	}
-	page, _, err := f.Log.Read(ctx, cursor.Lane, l.Position, 1)
-	if err != nil {
-		return err
-	}
-	if err := f.advanceWith(ctx, l, page[0].Position, also); err != nil {
-		return err
-	}
-	if err := wantCount("rows that the further work left", 1)(left()); err != nil {
-		return err
-	}
-	again, err := f.Log.Lease(ctx, cursor, "me", long)
-	if err != nil {
-		return err
-	}
+func advanceTogether(ctx context.Context, f *Fixture) (err error) {
+	defer steps.End(&err)
+	also, left := steps.Two(f.work(ctx))
+	steps.Do(f.add(ctx, cursor.Lane, "a", "b"))
+	l := steps.Get(f.Log.Lease(ctx, cursor, "me", long))
+	page, _ := steps.Two(f.Log.Read(ctx, cursor.Lane, l.Position, 1))
+	steps.Do(f.advanceWith(ctx, l, page[0].Position, also))
+	steps.Do(wantCount("rows that the further work left", 1)(left()))
+	again := steps.Get(f.Log.Lease(ctx, cursor, "me", long))
 	_, err = f.wantRead(ctx, cursor.Lane, again.Position, 10, "b")
 	return err
 }
 
-func advanceFails(ctx context.Context, f *Fixture) error {
-	also, left, err := f.work(ctx)
-	if err != nil {
-		return err
-	}
-	if err := f.add(ctx, cursor.Lane, "a", "b"); err != nil {
-		return err
-	}
-	old, err := f.Log.Lease(ctx, cursor, "me", long)
-	if err != nil {
-		return err
-	}
-	l, err := f.Log.Lease(ctx, cursor, "me", long)
-	if err != nil {
-		return err
-	}
-	page, _, err := f.Log.Read(ctx, cursor.Lane, l.Position, 1)
-	if err != nil {
-		return err
-	}
+func advanceFails(ctx context.Context, f *Fixture) (err error) {
+	defer steps.End(&err)
+	also, left := steps.Two(f.work(ctx))
+	steps.Do(f.add(ctx, cursor.Lane, "a", "b"))
+	old := steps.Get(f.Log.Lease(ctx, cursor, "me", long))
+	l := steps.Get(f.Log.Lease(ctx, cursor, "me", long))
+	page, _ := steps.Two(f.Log.Read(ctx, cursor.Lane, l.Position, 1))
 	broken := errors.New("the work failed")
-	if err := first(
+	steps.Do(errors.Join(
 		wantErr("advance under a lost lease", f.advanceWith(ctx, old, page[0].Position, also), log.ErrLeaseLost),
 		wantErr("advance with failing work", f.advanceWith(ctx, l, page[0].Position,
 			func(ctx context.Context, tx *sql.Tx) error { return errors.Join(also(ctx, tx), broken) }), broken),
-	); err != nil {
-		return err
-	}
-	if err := wantCount("rows that failed advances left", 0)(left()); err != nil {
-		return err
-	}
-	again, err := f.Log.Lease(ctx, cursor, "me", long)
-	if err != nil {
-		return err
-	}
+	))
+	steps.Do(wantCount("rows that failed advances left", 0)(left()))
+	again := steps.Get(f.Log.Lease(ctx, cursor, "me", long))
 	_, err = f.wantRead(ctx, cursor.Lane, again.Position, 10, "a", "b")
 	return err
 }
 
-func prune(ctx context.Context, f *Fixture) error {
-	if err := f.add(ctx, 1, "a", "b", "c", "d", "e"); err != nil {
-		return err
-	}
-	if err := f.add(ctx, 2, "x"); err != nil {
-		return err
-	}
+func prune(ctx context.Context, f *Fixture) (err error) {
+	defer steps.End(&err)
+	steps.Do(f.add(ctx, 1, "a", "b", "c", "d", "e"))
+	steps.Do(f.add(ctx, 2, "x"))
 	future := time.Now().Add(time.Hour)
-	all, _, err := f.Log.Read(ctx, 1, log.Position{}, 10)
-	if err != nil {
-		return err
-	}
-	if _, err := f.Log.Lease(ctx, log.Cursor{Consumer: "slow", Lane: 2}, "me", long); err != nil {
-		return err
-	}
+	all, _ := steps.Two(f.Log.Read(ctx, 1, log.Position{}, 10))
+	steps.Get(f.Log.Lease(ctx, log.Cursor{Consumer: "slow", Lane: 2}, "me", long))
 	// Two cursors: one has done every entry, the slow one has done none, then is in the middle.
 	for consumer, done := range map[string]int{"fast": 5, "slow": 0} {
-		l, err := f.Log.Lease(ctx, log.Cursor{Consumer: consumer, Lane: 1}, "me", long)
-		if err != nil {
-			return err
-		}
+		l := steps.Get(f.Log.Lease(ctx, log.Cursor{Consumer: consumer, Lane: 1}, "me", long))
 		if done > 0 {
-			if err := f.Log.Advance(ctx, l, all[done-1].Position, long); err != nil {
-				return err
-			}
+			steps.Do(f.Log.Advance(ctx, l, all[done-1].Position, long))
 		}
 	}
-	if err := wantCount("pruned entries that a cursor has not passed", 0)(f.Log.Prune(ctx, 1, future, 10)); err != nil {
-		return err
-	}
-	slow, err := f.Log.Lease(ctx, log.Cursor{Consumer: "slow", Lane: 1}, "me", long)
-	if err != nil {
-		return err
-	}
+	steps.Do(wantCount("pruned entries that a cursor has not passed", 0)(f.Log.Prune(ctx, 1, future, 10)))
+	slow := steps.Get(f.Log.Lease(ctx, log.Cursor{Consumer: "slow", Lane: 1}, "me", long))
 	// The slow consumer reads for itself: a position belongs to the read that returned it.
-	page, next, err := f.Log.Read(ctx, 1, slow.Position, 3)
-	if err != nil {
-		return err
-	}
-	if err := f.Log.Advance(ctx, slow, page[2].Position, long); err != nil {
-		return err
-	}
+	page, next := steps.Two(f.Log.Read(ctx, 1, slow.Position, 3))
+	steps.Do(f.Log.Advance(ctx, slow, page[2].Position, long))
 	slow.Position = page[2].Position
 	if n, err := f.Log.Prune(ctx, 1, future, 2); err != nil {
 		return err
 	} else if n > 2 {
 		return fmt.Errorf("pruned %d entries with a limit of 2", n)
 	}
-	if _, err := f.Log.Prune(ctx, 1, future, 10); err != nil {
-		return err
-	}
+	steps.Get(f.Log.Prune(ctx, 1, future, 10))
 	if _, err := f.wantRead(ctx, 1, next, 10, "d", "e"); err != nil {
 		return fmt.Errorf("what the slow cursor has still to read: %w", err)
 	}
-	rest, _, err := f.Log.Read(ctx, 1, next, 10)
-	if err != nil {
-		return err
-	}
-	if err := f.Log.Advance(ctx, slow, rest[1].Position, long); err != nil {
-		return err
-	}
-	if _, err := f.Log.Prune(ctx, 1, future, 10); err != nil {
-		return err
-	}
+	rest, _ := steps.Two(f.Log.Read(ctx, 1, next, 10))
+	steps.Do(f.Log.Advance(ctx, slow, rest[1].Position, long))
+	steps.Get(f.Log.Prune(ctx, 1, future, 10))
 	left := 0
 	err = f.DB.QueryRowContext(ctx, `SELECT count(*) FROM suite_messages WHERE lane = 1`).Scan(&left)
-	if err := wantCount("entries left that every cursor has passed", 0)(left, err); err != nil {
-		return err
-	}
+	steps.Do(wantCount("entries left that every cursor has passed", 0)(left, err))
 	if _, err := f.wantRead(ctx, 2, log.Position{}, 10, "x"); err != nil {
 		return fmt.Errorf("another lane: %w", err)
 	}
 	// A new cursor starts at the earliest retained entry.
-	if err := f.add(ctx, 1, "f"); err != nil {
-		return err
-	}
+	steps.Do(f.add(ctx, 1, "f"))
 	if _, err := f.wantRead(ctx, 1, rest[1].Position, 10, "f"); err != nil {
 		return fmt.Errorf("behind an entry that was pruned, with a slow cursor in another lane: %w", err)
 	}
-	late, err := f.Log.Lease(ctx, log.Cursor{Consumer: "late", Lane: 1}, "me", long)
-	if err != nil {
-		return err
-	}
+	late := steps.Get(f.Log.Lease(ctx, log.Cursor{Consumer: "late", Lane: 1}, "me", long))
 	_, err = f.wantRead(ctx, 1, late.Position, 10, "f")
 	return err
 }
 
-func pruneAge(ctx context.Context, f *Fixture) error {
-	if err := f.add(ctx, 1, "a", "b"); err != nil {
-		return err
-	}
-	if err := wantCount("pruned young entries", 0)(f.Log.Prune(ctx, 1, time.Now().Add(-time.Hour), 10)); err != nil {
-		return err
-	}
+func pruneAge(ctx context.Context, f *Fixture) (err error) {
+	defer steps.End(&err)
+	steps.Do(f.add(ctx, 1, "a", "b"))
+	steps.Do(wantCount("pruned young entries", 0)(f.Log.Prune(ctx, 1, time.Now().Add(-time.Hour), 10)))
 	// This lane has no reader, so only age decides.
 	return wantCount("pruned old entries", 2)(f.Log.Prune(ctx, 1, time.Now().Add(time.Hour), 10))
 }
 
-func backlog(ctx context.Context, f *Fixture) error {
+func backlog(ctx context.Context, f *Fixture) (err error) {
+	defer steps.End(&err)
 	want := func(c log.Cursor, limit, want int) error {
 		n, oldest, err := f.Log.Backlog(ctx, c, 1, limit)
 		if err != nil {
@@ -229,15 +152,9 @@ func backlog(ctx context.Context, f *Fixture) error {
 		}
 		return nil
 	}
-	if err := want(cursor, 10, 0); err != nil {
-		return err
-	}
-	if err := first(f.add(ctx, cursor.Lane, "a", "b", "c"), f.add(ctx, cursor.Lane+1, "x")); err != nil {
-		return err
-	}
-	if err := first(want(cursor, 10, 3), want(cursor, 2, 2)); err != nil {
-		return fmt.Errorf("before the cursor exists: %w", err)
-	}
+	steps.Do(want(cursor, 10, 0))
+	steps.Do(errors.Join(f.add(ctx, cursor.Lane, "a", "b", "c"), f.add(ctx, cursor.Lane+1, "x")))
+	steps.Named(errors.Join(want(cursor, 10, 3), want(cursor, 2, 2)), "before the cursor exists")
 	across := func(lanes, limit, want int) error {
 		n, oldest, err := f.Log.Backlog(ctx, cursor, lanes, limit)
 		if err == nil && (n != want || oldest.IsZero()) {
@@ -245,37 +162,17 @@ func backlog(ctx context.Context, f *Fixture) error {
 		}
 		return err
 	}
-	if err := first(across(2, 10, 4), across(2, 2, 3), across(100, 10, 4)); err != nil {
-		return err
-	}
-	l, err := f.Log.Lease(ctx, cursor, "me", long)
-	if err != nil {
-		return err
-	}
-	if err := want(cursor, 10, 3); err != nil {
-		return err
-	}
-	page, _, err := f.Log.Read(ctx, cursor.Lane, l.Position, 10)
-	if err != nil {
-		return err
-	}
+	steps.Do(errors.Join(across(2, 10, 4), across(2, 2, 3), across(100, 10, 4)))
+	l := steps.Get(f.Log.Lease(ctx, cursor, "me", long))
+	steps.Do(want(cursor, 10, 3))
+	page, _ := steps.Two(f.Log.Read(ctx, cursor.Lane, l.Position, 10))
 	for i, left := range []int{2, 1, 0} {
-		if err := f.Log.Advance(ctx, l, page[i].Position, long); err != nil {
-			return err
-		}
+		steps.Do(f.Log.Advance(ctx, l, page[i].Position, long))
 		l.Position = page[i].Position
-		if err := want(cursor, 10, left); err != nil {
-			return fmt.Errorf("after %d: %w", i+1, err)
-		}
+		steps.Named(want(cursor, 10, left), "after %d", i+1)
 	}
-	if err := want(log.Cursor{Consumer: "other", Lane: cursor.Lane}, 10, 3); err != nil {
-		return fmt.Errorf("of a consumer without a cursor, beside one that has done all: %w", err)
-	}
-	if err := across(2, 10, 1); err != nil {
-		return fmt.Errorf("without a cursor in the second lane: %w", err)
-	}
-	if err := f.add(ctx, cursor.Lane, "d"); err != nil {
-		return err
-	}
+	steps.Named(want(log.Cursor{Consumer: "other", Lane: cursor.Lane}, 10, 3), "of a consumer without a cursor, beside one that has done all")
+	steps.Named(across(2, 10, 1), "without a cursor in the second lane")
+	steps.Do(f.add(ctx, cursor.Lane, "d"))
 	return want(cursor, 10, 1)
 }

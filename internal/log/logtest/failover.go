@@ -2,9 +2,11 @@ package logtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 func failoverCases() []Case {
@@ -65,7 +67,7 @@ func otherServer(ctx context.Context, f *Fixture) error {
 	there.Position = moved(l.Position)
 	_, _, read := f.Log.Read(ctx, cursor.Lane, there.Position, 2)
 	_, _, readOn := f.Log.Read(ctx, cursor.Lane, moved(page[1].Position), 2)
-	return first(
+	return errors.Join(
 		wantErr("read from another server's lease", read, log.ErrLeaseLost),
 		wantErr("read on from another server's position", readOn, log.ErrLeaseLost),
 		wantErr("renew another server's lease", f.Log.Renew(ctx, long, there), log.ErrLeaseLost),
@@ -79,14 +81,12 @@ func otherServer(ctx context.Context, f *Fixture) error {
 
 // otherPosition has holders with a wrong position of the cursor, as after a crash of the server
 // that moves it back.
-func otherPosition(ctx context.Context, f *Fixture) error {
-	l, page, err := f.page(ctx)
-	if err != nil {
-		return err
-	}
+func otherPosition(ctx context.Context, f *Fixture) (err error) {
+	defer steps.End(&err)
+	l, page := steps.Two(f.page(ctx))
 	ahead, behind := l, l
 	ahead.Position = page[0].Position
-	if err := first(
+	steps.Do(errors.Join(
 		wantErr("renew ahead of the cursor", f.Log.Renew(ctx, long, ahead), log.ErrLeaseLost),
 		wantErr("advance from ahead of the cursor", f.Log.Advance(ctx, ahead, page[1].Position, long), log.ErrLeaseLost),
 		wantErr("advance", f.Log.Advance(ctx, l, page[0].Position, long), nil),
@@ -94,56 +94,38 @@ func otherPosition(ctx context.Context, f *Fixture) error {
 		wantErr("advance from behind the cursor", f.Log.Advance(ctx, behind, page[1].Position, long), log.ErrLeaseLost),
 		wantErr("advance to behind the cursor", f.Log.Advance(ctx, behind, behind.Position, long), log.ErrLeaseLost),
 		wantErr("renew at the cursor", f.Log.Renew(ctx, long, ahead), nil),
-	); err != nil {
-		return err
-	}
+	))
 	return f.left(ctx, "b", "c")
 }
 
 // rowGone deletes a row that was read, as a crash of the server may.
-func rowGone(ctx context.Context, f *Fixture) error {
-	l, page, err := f.page(ctx)
-	if err != nil {
-		return err
-	}
-	if _, err := f.DB.ExecContext(ctx, fmt.Sprintf(`DELETE FROM suite_messages WHERE id = %d`, page[1].ID)); err != nil {
-		return err
-	}
-	if err := wantErr("advance to a row that has gone", f.Log.Advance(ctx, l, page[1].Position, long), log.ErrLeaseLost); err != nil {
-		return err
-	}
+func rowGone(ctx context.Context, f *Fixture) (err error) {
+	defer steps.End(&err)
+	l, page := steps.Two(f.page(ctx))
+	steps.Get(f.DB.ExecContext(ctx, fmt.Sprintf(`DELETE FROM suite_messages WHERE id = %d`, page[1].ID)))
+	steps.Do(wantErr("advance to a row that has gone", f.Log.Advance(ctx, l, page[1].Position, long), log.ErrLeaseLost))
 	return f.left(ctx, "a", "c")
 }
 
 // rowOfAnotherLane assigns the id of a row that was read to another lane, as a server may that lost
 // the row in a crash.
-func rowOfAnotherLane(ctx context.Context, f *Fixture) error {
-	l, page, err := f.page(ctx)
-	if err != nil {
-		return err
-	}
-	if _, err := f.DB.ExecContext(ctx, fmt.Sprintf(`UPDATE suite_messages SET lane = %d WHERE id = %d`, cursor.Lane+1, page[1].ID)); err != nil {
-		return err
-	}
-	if err := wantErr("advance to a row of another lane", f.Log.Advance(ctx, l, page[1].Position, long), log.ErrLeaseLost); err != nil {
-		return err
-	}
+func rowOfAnotherLane(ctx context.Context, f *Fixture) (err error) {
+	defer steps.End(&err)
+	l, page := steps.Two(f.page(ctx))
+	steps.Get(f.DB.ExecContext(ctx, fmt.Sprintf(`UPDATE suite_messages SET lane = %d WHERE id = %d`, cursor.Lane+1, page[1].ID)))
+	steps.Do(wantErr("advance to a row of another lane", f.Log.Advance(ctx, l, page[1].Position, long), log.ErrLeaseLost))
 	return f.left(ctx, "a", "c")
 }
 
 // advanceAgain repeats an Advance, as a holder does after an unknown outcome.
-func advanceAgain(ctx context.Context, f *Fixture) error {
-	l, page, err := f.page(ctx)
-	if err != nil {
-		return err
-	}
+func advanceAgain(ctx context.Context, f *Fixture) (err error) {
+	defer steps.End(&err)
+	l, page := steps.Two(f.page(ctx))
 	for range 2 {
-		if err := f.Log.Advance(ctx, l, page[0].Position, long); err != nil {
-			return err
-		}
+		steps.Do(f.Log.Advance(ctx, l, page[0].Position, long))
 	}
 	l.Position = page[0].Position
-	return first(
+	return errors.Join(
 		wantErr("advance to where the cursor stands", f.Log.Advance(ctx, l, l.Position, long), nil),
 		wantErr("advance from there", f.Log.Advance(ctx, l, page[1].Position, long), nil),
 		f.left(ctx, "c"),

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -30,14 +31,10 @@ func leaseCases() []Case {
 	}
 }
 
-func leaseStartsEarliest(ctx context.Context, f *Fixture) error {
-	if err := f.add(ctx, cursor.Lane, "a", "b"); err != nil {
-		return err
-	}
-	l, err := f.Log.Lease(ctx, cursor, "me", long)
-	if err != nil {
-		return err
-	}
+func leaseStartsEarliest(ctx context.Context, f *Fixture) (err error) {
+	defer steps.End(&err)
+	steps.Do(f.add(ctx, cursor.Lane, "a", "b"))
+	l := steps.Get(f.Log.Lease(ctx, cursor, "me", long))
 	if l.Cursor != cursor || l.Holder != "me" || l.Token <= 0 {
 		return fmt.Errorf("the lease is %+v", l)
 	}
@@ -45,22 +42,18 @@ func leaseStartsEarliest(ctx context.Context, f *Fixture) error {
 	return err
 }
 
-func leaseExclusive(ctx context.Context, f *Fixture) error {
-	l, err := f.Log.Lease(ctx, cursor, "me", long)
-	if err != nil {
-		return err
-	}
+func leaseExclusive(ctx context.Context, f *Fixture) (err error) {
+	defer steps.End(&err)
+	l := steps.Get(f.Log.Lease(ctx, cursor, "me", long))
 	_, held := f.Log.Lease(ctx, cursor, "you", long)
 	again, err := f.Log.Lease(ctx, cursor, "me", long)
-	if err != nil {
-		return fmt.Errorf("taking my own lease again: %w", err)
-	}
+	steps.Named(err, "taking my own lease again")
 	if again.Token <= l.Token {
 		return fmt.Errorf("the token went from %d to %d, it must grow", l.Token, again.Token)
 	}
 	_, lane := f.Log.Lease(ctx, log.Cursor{Consumer: cursor.Consumer, Lane: cursor.Lane + 1}, "you", long)
 	_, consumer := f.Log.Lease(ctx, log.Cursor{Consumer: "other", Lane: cursor.Lane}, "you", long)
-	return first(
+	return errors.Join(
 		wantErr("another holder", held, log.ErrLeaseHeld),
 		wantErr("another lane", lane, nil),
 		wantErr("another consumer", consumer, nil),
@@ -105,59 +98,36 @@ func leaseRush(ctx context.Context, f *Fixture) error {
 	return nil
 }
 
-func leaseRelease(ctx context.Context, f *Fixture) error {
-	if err := f.add(ctx, cursor.Lane, "a", "b"); err != nil {
-		return err
-	}
-	mine, err := f.Log.Lease(ctx, cursor, "me", long)
-	if err != nil {
-		return err
-	}
-	page, _, err := f.Log.Read(ctx, cursor.Lane, mine.Position, 1)
-	if err != nil {
-		return err
-	}
-	if err := f.Log.Advance(ctx, mine, page[0].Position, long); err != nil {
-		return err
-	}
-	if err := f.Log.Release(ctx, mine); err != nil {
-		return err
-	}
+func leaseRelease(ctx context.Context, f *Fixture) (err error) {
+	defer steps.End(&err)
+	steps.Do(f.add(ctx, cursor.Lane, "a", "b"))
+	mine := steps.Get(f.Log.Lease(ctx, cursor, "me", long))
+	page, _ := steps.Two(f.Log.Read(ctx, cursor.Lane, mine.Position, 1))
+	steps.Do(f.Log.Advance(ctx, mine, page[0].Position, long))
+	steps.Do(f.Log.Release(ctx, mine))
 	yours, err := f.Log.Lease(ctx, cursor, "you", long)
-	if err != nil {
-		return fmt.Errorf("after the release: %w", err)
-	}
-	if _, err := f.wantRead(ctx, cursor.Lane, yours.Position, 10, "b"); err != nil {
-		return err
-	}
+	steps.Named(err, "after the release")
+	steps.Get(f.wantRead(ctx, cursor.Lane, yours.Position, 10, "b"))
 	// A release that is rolled back has no effect.
 	kept := errors.New("kept")
-	err = sqltx.Do(ctx, f.DB, func(ctx context.Context, _ *sql.Tx) error {
+	if err := sqltx.Do(ctx, f.DB, func(ctx context.Context, _ *sql.Tx) error {
 		if err := f.Log.Release(ctx, yours); err != nil {
 			return err
 		}
 		return kept
-	})
-	if !errors.Is(err, kept) {
+	}); !errors.Is(err, kept) {
 		return fmt.Errorf("releasing in a transaction: %w", err)
 	}
 	// A second, late release must not free the new holder's lease.
-	if err := f.Log.Release(ctx, mine); err != nil {
-		return fmt.Errorf("releasing a lost lease: %w", err)
-	}
+	steps.Named(f.Log.Release(ctx, mine), "releasing a lost lease")
 	_, err = f.Log.Lease(ctx, cursor, "she", long)
 	return wantErr("a third holder", err, log.ErrLeaseHeld)
 }
 
-func leaseExpires(ctx context.Context, f *Fixture) error {
-	mine, err := f.Log.Lease(ctx, cursor, "me", short)
-	if err != nil {
-		return err
-	}
-	yours, err := f.leaseSoon(ctx, cursor, "you")
-	if err != nil {
-		return err
-	}
+func leaseExpires(ctx context.Context, f *Fixture) (err error) {
+	defer steps.End(&err)
+	mine := steps.Get(f.Log.Lease(ctx, cursor, "me", short))
+	yours := steps.Get(f.leaseSoon(ctx, cursor, "you"))
 	if yours.Token <= mine.Token {
 		return fmt.Errorf("the token went from %d to %d, it must grow", mine.Token, yours.Token)
 	}
@@ -165,51 +135,33 @@ func leaseExpires(ctx context.Context, f *Fixture) error {
 }
 
 // extends has a short lease extended and checks that it outlives its first term.
-func extends(ctx context.Context, f *Fixture, prolong func(log.Lease) error) error {
-	l, err := f.Log.Lease(ctx, cursor, "me", short)
-	if err != nil {
-		return err
-	}
-	if err := prolong(l); err != nil {
-		return err
-	}
+func extends(ctx context.Context, f *Fixture, prolong func(log.Lease) error) (err error) {
+	defer steps.End(&err)
+	l := steps.Get(f.Log.Lease(ctx, cursor, "me", short))
+	steps.Do(prolong(l))
 	// A lease taken later for the same time has expired by then.
 	other := log.Cursor{Consumer: "clock", Lane: cursor.Lane}
-	if _, err := f.Log.Lease(ctx, other, "me", short); err != nil {
-		return err
-	}
-	if _, err := f.leaseSoon(ctx, other, "you"); err != nil {
-		return err
-	}
+	steps.Get(f.Log.Lease(ctx, other, "me", short))
+	steps.Get(f.leaseSoon(ctx, other, "you"))
 	_, err = f.Log.Lease(ctx, cursor, "you", long)
 	return wantErr("another holder after the first term", err, log.ErrLeaseHeld)
 }
 
 // renewOfMany extends several leases at once, and loses one of them.
-func renewOfMany(ctx context.Context, f *Fixture) error {
+func renewOfMany(ctx context.Context, f *Fixture) (err error) {
+	defer steps.End(&err)
 	var all []log.Lease
 	for i := range 3 {
-		l, err := f.Log.Lease(ctx, log.Cursor{Consumer: cursor.Consumer, Lane: cursor.Lane + i}, "me", short)
-		if err != nil {
-			return err
-		}
+		l := steps.Get(f.Log.Lease(ctx, log.Cursor{Consumer: cursor.Consumer, Lane: cursor.Lane + i}, "me", short))
 		all = append(all, l)
 	}
-	if err := f.Log.Renew(ctx, long, all...); err != nil {
-		return err
-	}
+	steps.Do(f.Log.Renew(ctx, long, all...))
 	other := log.Cursor{Consumer: "clock", Lane: cursor.Lane}
-	if _, err := f.Log.Lease(ctx, other, "me", short); err != nil {
-		return err
-	}
-	if _, err := f.leaseSoon(ctx, other, "you"); err != nil {
-		return err
-	}
+	steps.Get(f.Log.Lease(ctx, other, "me", short))
+	steps.Get(f.leaseSoon(ctx, other, "you"))
 	for _, l := range all {
 		_, err := f.Log.Lease(ctx, l.Cursor, "you", long)
-		if err := wantErr(fmt.Sprintf("another holder of lane %d after the first term", l.Lane), err, log.ErrLeaseHeld); err != nil {
-			return err
-		}
+		steps.Do(wantErr(fmt.Sprintf("another holder of lane %d after the first term", l.Lane), err, log.ErrLeaseHeld))
 	}
 	if _, err := f.Log.Lease(ctx, all[1].Cursor, "me", long); err != nil { // another token
 		return err
@@ -218,37 +170,20 @@ func renewOfMany(ctx context.Context, f *Fixture) error {
 }
 
 // fencing wakes a holder that slept past the end of its lease.
-func fencing(ctx context.Context, f *Fixture) error {
-	if err := f.add(ctx, cursor.Lane, "a", "b", "c"); err != nil {
-		return err
-	}
-	mine, err := f.Log.Lease(ctx, cursor, "me", time.Nanosecond)
-	if err != nil {
-		return err
-	}
-	page, _, err := f.Log.Read(ctx, cursor.Lane, mine.Position, 3)
-	if err != nil {
-		return err
-	}
-	yours, err := f.leaseSoon(ctx, cursor, "you")
-	if err != nil {
-		return err
-	}
-	if err := f.Log.Advance(ctx, yours, page[0].Position, long); err != nil {
-		return err
-	}
+func fencing(ctx context.Context, f *Fixture) (err error) {
+	defer steps.End(&err)
+	steps.Do(f.add(ctx, cursor.Lane, "a", "b", "c"))
+	mine := steps.Get(f.Log.Lease(ctx, cursor, "me", time.Nanosecond))
+	page, _ := steps.Two(f.Log.Read(ctx, cursor.Lane, mine.Position, 3))
+	yours := steps.Get(f.leaseSoon(ctx, cursor, "you"))
+	steps.Do(f.Log.Advance(ctx, yours, page[0].Position, long))
 	yours.Position = page[0].Position
-	if err := first(
+	steps.Do(errors.Join(
 		wantErr("advance by the old holder", f.Log.Advance(ctx, mine, page[2].Position, long), log.ErrLeaseLost),
 		wantErr("renew by the old holder", f.Log.Renew(ctx, long, mine), log.ErrLeaseLost),
 		wantErr("renew by the new holder", f.Log.Renew(ctx, long, yours), nil),
-	); err != nil {
-		return err
-	}
-	now, err := f.Log.Lease(ctx, cursor, "you", long)
-	if err != nil {
-		return err
-	}
+	))
+	now := steps.Get(f.Log.Lease(ctx, cursor, "you", long))
 	_, err = f.wantRead(ctx, cursor.Lane, now.Position, 10, "b", "c")
 	return err
 }

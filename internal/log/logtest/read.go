@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -23,7 +24,8 @@ func readCases() []Case {
 	}
 }
 
-func fields(ctx context.Context, f *Fixture) error {
+func fields(ctx context.Context, f *Fixture) (err error) {
+	defer steps.End(&err)
 	want := []log.Entry{
 		{Lane: 1, Topic: "t", MessageID: "1", Key: "k", Headers: `{"h":"v"}`, Payload: []byte("p"), Labels: []string{"a", "b"}},
 		{Lane: 1, Topic: "t", MessageID: "2", Payload: nil, Labels: []string{"", ""}},
@@ -32,16 +34,9 @@ func fields(ctx context.Context, f *Fixture) error {
 		{Lane: 1, Topic: "t", MessageID: "big", Payload: bytes.Repeat([]byte("x"), 1<<20), Labels: []string{"", ""}},
 	}
 	before := time.Now().Add(-time.Minute)
-	if err := f.append(ctx, want...); err != nil {
-		return err
-	}
-	if err := f.Log.Append(ctx, nil, nil); err != nil {
-		return fmt.Errorf("appending nothing: %w", err)
-	}
-	got, _, err := f.Log.Read(ctx, 1, log.Position{}, 10)
-	if err != nil {
-		return err
-	}
+	steps.Do(f.append(ctx, want...))
+	steps.Named(f.Log.Append(ctx, nil, nil), "appending nothing")
+	got, _ := steps.Two(f.Log.Read(ctx, 1, log.Position{}, 10))
 	if len(got) != len(want) {
 		return fmt.Errorf("read %d entries, want %d", len(got), len(want))
 	}
@@ -61,10 +56,7 @@ func fields(ctx context.Context, f *Fixture) error {
 		}
 	}
 	var kind string
-	err = f.DB.QueryRowContext(ctx, `SELECT kind FROM suite_messages WHERE message_id = '1'`).Scan(&kind)
-	if err != nil {
-		return err
-	}
+	steps.Do(f.DB.QueryRowContext(ctx, `SELECT kind FROM suite_messages WHERE message_id = '1'`).Scan(&kind))
 	if kind != "a" {
 		return fmt.Errorf("the label column holds %q, want \"a\"", kind)
 	}
@@ -75,7 +67,8 @@ func fields(ctx context.Context, f *Fixture) error {
 }
 
 // order reads 1,500 entries, appended in batches of odd sizes, in pages.
-func order(ctx context.Context, f *Fixture) error {
+func order(ctx context.Context, f *Fixture) (err error) {
+	defer steps.End(&err)
 	const total = 1500
 	var want []string
 	for size := 1; len(want) < total; size = size*3 + 1 {
@@ -83,18 +76,13 @@ func order(ctx context.Context, f *Fixture) error {
 		for range min(size, total-len(want)) {
 			batch = append(batch, strconv.Itoa(len(want)+len(batch)))
 		}
-		if err := f.add(ctx, 1, batch...); err != nil {
-			return err
-		}
+		steps.Do(f.add(ctx, 1, batch...))
 		want = append(want, batch...)
 	}
 	var got []string
 	var at log.Position
 	for {
-		page, next, err := f.read(ctx, 1, at, 400)
-		if err != nil {
-			return err
-		}
+		page, next := steps.Two(f.read(ctx, 1, at, 400))
 		if len(page) > 400 {
 			return fmt.Errorf("asked for 400 entries and got %d", len(page))
 		}
@@ -115,33 +103,21 @@ func order(ctx context.Context, f *Fixture) error {
 }
 
 // resume continues from every position that a read can return.
-func resume(ctx context.Context, f *Fixture) error {
-	empty, err := f.wantRead(ctx, 1, log.Position{}, 10)
-	if err != nil {
-		return err
-	}
-	if err := f.add(ctx, 1, "a", "b", "c", "d"); err != nil {
-		return err
-	}
+func resume(ctx context.Context, f *Fixture) (err error) {
+	defer steps.End(&err)
+	empty := steps.Get(f.wantRead(ctx, 1, log.Position{}, 10))
+	steps.Do(f.add(ctx, 1, "a", "b", "c", "d"))
 	if _, err := f.wantRead(ctx, 1, empty, 10, "a", "b", "c", "d"); err != nil {
 		return fmt.Errorf("from where an empty log was read: %w", err)
 	}
-	all, _, err := f.Log.Read(ctx, 1, log.Position{}, 10)
-	if err != nil {
-		return err
-	}
+	all, _ := steps.Two(f.Log.Read(ctx, 1, log.Position{}, 10))
 	for i, e := range all {
 		if _, err := f.wantRead(ctx, 1, e.Position, 10, ids(all[i+1:])...); err != nil {
 			return fmt.Errorf("after %s: %w", e.MessageID, err)
 		}
 	}
-	end, err := f.wantRead(ctx, 1, all[3].Position, 10)
-	if err != nil {
-		return err
-	}
-	if err := f.add(ctx, 1, "e"); err != nil {
-		return err
-	}
+	end := steps.Get(f.wantRead(ctx, 1, all[3].Position, 10))
+	steps.Do(f.add(ctx, 1, "e"))
 	if _, err := f.wantRead(ctx, 1, end, 10, "e"); err != nil {
 		return fmt.Errorf("from the end: %w", err)
 	}
@@ -161,23 +137,19 @@ func lanes(ctx context.Context, f *Fixture) error {
 	return nil
 }
 
-func uncommitted(ctx context.Context, f *Fixture) error {
-	if err := f.add(ctx, 1, "a"); err != nil {
-		return err
-	}
+func uncommitted(ctx context.Context, f *Fixture) (err error) {
+	defer steps.End(&err)
+	steps.Do(f.add(ctx, 1, "a"))
 	stop := errors.New("roll back")
-	err := sqltx.Do(ctx, f.DB, func(ctx context.Context, tx *sql.Tx) error {
+	if err := sqltx.Do(ctx, f.DB, func(ctx context.Context, tx *sql.Tx) error {
 		if err := f.Log.Append(ctx, tx, []log.Entry{entry(1, "never")}); err != nil {
 			return err
 		}
 		return stop
-	})
-	if !errors.Is(err, stop) {
+	}); !errors.Is(err, stop) {
 		return err
 	}
-	if err := f.add(ctx, 1, "b"); err != nil {
-		return err
-	}
+	steps.Do(f.add(ctx, 1, "b"))
 	_, err = f.wantRead(ctx, 1, log.Position{}, 10, "a", "b")
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -25,15 +26,12 @@ func twoConsumers(ctx context.Context, f *Fixture) error {
 	return underStress(ctx, f, cursor, log.Cursor{Consumer: "other", Lane: cursor.Lane})
 }
 
-func underStress(ctx context.Context, f *Fixture, cursors ...log.Cursor) error {
+func underStress(ctx context.Context, f *Fixture, cursors ...log.Cursor) (err error) {
+	defer steps.End(&err)
 	const writers, rounds, aggregates = 6, 40, 5
-	if _, err := f.DB.ExecContext(ctx, `CREATE TABLE suite_aggregates (id integer PRIMARY KEY, version integer NOT NULL)`); err != nil {
-		return err
-	}
+	steps.Get(f.DB.ExecContext(ctx, `CREATE TABLE suite_aggregates (id integer PRIMARY KEY, version integer NOT NULL)`))
 	for id := range aggregates {
-		if _, err := f.DB.ExecContext(ctx, fmt.Sprintf(`INSERT INTO suite_aggregates VALUES (%d, 0)`, id)); err != nil {
-			return err
-		}
+		steps.Get(f.DB.ExecContext(ctx, fmt.Sprintf(`INSERT INTO suite_aggregates VALUES (%d, 0)`, id)))
 	}
 	var committed atomic.Int64
 	var failed error
@@ -102,14 +100,12 @@ func change(ctx context.Context, f *Fixture, id int) (n int, err error) {
 }
 
 // follow reads until the writers are done and every entry is read.
-func follow(ctx context.Context, f *Fixture, cursor log.Cursor, done <-chan struct{}, committed *atomic.Int64) error {
+func follow(ctx context.Context, f *Fixture, cursor log.Cursor, done <-chan struct{}, committed *atomic.Int64) (err error) {
+	defer steps.End(&err)
 	versions := map[int]int{}
 	read := int64(0)
 	for holder := 0; ; holder++ {
-		l, err := f.Log.Lease(ctx, cursor, fmt.Sprint("reader ", holder), long)
-		if err != nil {
-			return err
-		}
+		l := steps.Get(f.Log.Lease(ctx, cursor, fmt.Sprint("reader ", holder), long))
 		at := l.Position
 		for range 5 {
 			finished := false
@@ -118,24 +114,17 @@ func follow(ctx context.Context, f *Fixture, cursor log.Cursor, done <-chan stru
 				finished = true
 			default:
 			}
-			page, next, err := f.Log.Read(ctx, cursor.Lane, at, 1+rand.IntN(20))
-			if err != nil {
-				return err
-			}
+			page, next := steps.Two(f.Log.Read(ctx, cursor.Lane, at, 1+rand.IntN(20)))
 			for _, e := range page {
 				var id, version int
-				if _, err := fmt.Sscan(e.MessageID, &id, &version); err != nil {
-					return err
-				}
+				steps.Get(fmt.Sscan(e.MessageID, &id, &version))
 				if version != versions[id]+1 {
 					return fmt.Errorf("aggregate %d: version %d was read after %d", id, version, versions[id])
 				}
 				versions[id] = version
 			}
 			read, at = read+int64(len(page)), next
-			if err := f.Log.Advance(ctx, l, at, long); err != nil {
-				return err
-			}
+			steps.Do(f.Log.Advance(ctx, l, at, long))
 			l.Position = at
 			if len(page) > 0 {
 				continue
@@ -151,8 +140,6 @@ func follow(ctx context.Context, f *Fixture, cursor log.Cursor, done <-chan stru
 			case <-time.After(time.Millisecond):
 			}
 		}
-		if err := f.Log.Release(ctx, l); err != nil {
-			return err
-		}
+		steps.Do(f.Log.Release(ctx, l))
 	}
 }

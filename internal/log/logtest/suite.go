@@ -23,6 +23,18 @@ var Tables = sqllog.Tables{
 // end with the test.
 type Open func(t testing.TB, tables sqllog.Tables) (sqllog.Log, *sql.DB)
 
+// Migrate makes the tables of a log, or ends the test.
+func Migrate(t testing.TB, l sqllog.Log, db *sql.DB) {
+	t.Helper()
+	set, err := l.Migrations()
+	if err == nil {
+		err = set.Up(t.Context(), db)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Case is one property. Check gets a log of its own.
 type Case struct {
 	Name  string
@@ -98,10 +110,10 @@ func (f *Fixture) read(ctx context.Context, lane int, after log.Position, max in
 // wantRead reads once and compares.
 func (f *Fixture) wantRead(ctx context.Context, lane int, after log.Position, max int, want ...string) (log.Position, error) {
 	got, next, err := f.read(ctx, lane, after, max)
-	if err != nil {
-		return next, err
+	if err == nil && !slices.Equal(got, want) {
+		err = fmt.Errorf("read %q, want %q", got, want)
 	}
-	return next, same(got, want)
+	return next, err
 }
 
 // leaseSoon takes a lease that becomes free within seconds.
@@ -131,13 +143,6 @@ func ids(entries []log.Entry) []string {
 	return out
 }
 
-func same(got, want []string) error {
-	if !slices.Equal(got, want) {
-		return fmt.Errorf("read %q, want %q", got, want)
-	}
-	return nil
-}
-
 // wantErr compares an error with a sentinel.
 func wantErr(what string, got, want error) error {
 	switch {
@@ -162,14 +167,4 @@ func wantCount(what string, want int) func(got int, err error) error {
 		}
 		return nil
 	}
-}
-
-// first returns the first error of several checks.
-func first(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -28,13 +28,7 @@ func open(t testing.TB) (sqllog.Log, *sql.DB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := log.Migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := set.Up(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
+	logtest.Migrate(t, log, db)
 	return log, db
 }
 

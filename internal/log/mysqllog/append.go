@@ -19,9 +19,6 @@ const (
 	maxKey  = 1000
 )
 
-// columns of one appended row.
-func (l *Log) columns() int { return 6 + len(l.tables.Labels) }
-
 // Append writes the entries in one statement inside x, those of a lane in the order given. One
 // statement takes up to 65,535 values: 10,922 entries without labels, 7,281 with three. Each
 // value must be smaller than the server's max_allowed_packet (16 MiB by default).
@@ -29,7 +26,7 @@ func (l *Log) Append(ctx context.Context, x sqltx.Execer, entries []log.Entry) e
 	if len(entries) == 0 {
 		return nil
 	}
-	if most := maxVariables / l.columns(); len(entries) > most {
+	if most := maxVariables / l.tables.Columns(); len(entries) > most {
 		return fault.MarkPermanent(fmt.Errorf("mysqllog: append: %d entries do not fit one statement; append at most %d at a time", len(entries), most))
 	}
 	for i := range entries {
@@ -38,7 +35,7 @@ func (l *Log) Append(ctx context.Context, x sqltx.Execer, entries []log.Entry) e
 		}
 	}
 	entries = log.ByLane(entries)
-	if _, err := x.ExecContext(ctx, l.sql.append+strings.Repeat(l.sql.row, len(entries)-1), l.values(entries)...); err != nil {
+	if _, err := x.ExecContext(ctx, l.sql.append+strings.Repeat(l.sql.row, len(entries)-1), l.tables.Values(entries...)...); err != nil {
 		return fmt.Errorf("mysqllog: append: %w", err)
 	}
 	return nil
@@ -73,20 +70,4 @@ func fits(name, text string, most int) error {
 		return fmt.Errorf("its %s has %d characters, at most %d fit", name, utf8.RuneCountInString(text), most)
 	}
 	return nil
-}
-
-func (l *Log) values(entries []log.Entry) []any {
-	args := make([]any, 0, len(entries)*l.columns())
-	for i := range entries {
-		e := &entries[i]
-		payload := e.Payload
-		if payload == nil {
-			payload = []byte{} // nil would be NULL
-		}
-		args = append(args, e.Lane, e.Topic, e.MessageID, e.Key, e.Headers, payload)
-		for _, label := range e.Labels {
-			args = append(args, label)
-		}
-	}
-	return args
 }

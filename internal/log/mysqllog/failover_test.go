@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/log/logtest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
@@ -26,13 +27,7 @@ func newStage(t testing.TB) stage {
 	t.Helper()
 	s := stage{db: servicetest.Chosen(t).DB(t)}
 	s.Log = s.another(t)
-	set, err := s.Migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := set.Up(t.Context(), s.db); err != nil {
-		t.Fatal(err)
-	}
+	logtest.Migrate(t, s, s.db)
 	s.exec(t, `CREATE TABLE server (name VARCHAR(20) NOT NULL)`)
 	s.exec(t, `INSERT INTO server VALUES ('first')`)
 	for _, table := range []string{"log_messages", "log_messages_lanes", "log_cursors"} {

@@ -73,17 +73,13 @@ func on(db *sql.DB, tables sqllog.Tables, server, inOrder string) (*Log, error) 
 		return nil, fmt.Errorf("mysqllog: %w", err)
 	}
 	_, s.renewed, _ = strings.Cut(s.renew, "WHERE ")
-	s.row = ",(" + strings.Repeat("?,", l.columns()-1) + "?)"
+	s.row = tables.Row()
 	return l, nil
 }
 
 // Migrations returns the schema of the log's tables.
 func (l *Log) Migrations() (migrate.Set, error) {
-	set, err := files(Server, inOrder, "", "").Schema(l.tables)
-	if err != nil {
-		return migrate.Set{}, fmt.Errorf("mysqllog: %w", err)
-	}
-	return set, nil
+	return files(Server, inOrder, "", "").Schema(l.tables)
 }
 
 // files returns the statements with these expressions, and further columns of a look.

@@ -37,11 +37,6 @@ func (l *Log) look(ctx context.Context, lane int, after log.Position, u unread, 
 	}
 	args := append([]any{lane, after.Row, after.Row, after.ID, after.ID, lane, v.checked.row, v.checked.row, v.checked.place,
 		lane, after.ID, lane}, u.args()...)
-	rows, err := l.db.QueryContext(ctx, query, append(args, most)...)
-	if err != nil {
-		return view{}, err
-	}
-	defer rows.Close() //nolint:errcheck // Err is checked below
 	var kind int
 	var place, id, last, created int64
 	var text string // a message id, or the server
@@ -50,10 +45,10 @@ func (l *Log) look(ctx context.Context, lane int, after log.Position, u unread, 
 	if whole {
 		into = append(into, &e.Topic, &e.Key, &e.Headers, &e.Payload, &created)
 	}
-	for rows.Next() {
+	err = sqlrows.Each(ctx, l.db, func(rows *sql.Rows) error {
 		e = log.Entry{Lane: lane}
 		if err := rows.Scan(into...); err != nil {
-			return view{}, err
+			return err
 		}
 		switch kind {
 		case 0:
@@ -71,6 +66,10 @@ func (l *Log) look(ctx context.Context, lane int, after log.Position, u unread, 
 				v.rows = append(v.rows, e)
 			}
 		}
+		return nil
+	}, query, append(args, most)...)
+	if err != nil {
+		return view{}, err
 	}
 	// A union guarantees no order.
 	slices.Sort(v.ids)
@@ -80,7 +79,7 @@ func (l *Log) look(ctx context.Context, lane int, after log.Position, u unread, 
 	}
 	v.more = len(v.ids) == most
 	l.inOrder.Store(v.inOrder)
-	return v, rows.Err()
+	return v, nil
 }
 
 // seen is a row without a place.
@@ -101,11 +100,7 @@ func (l *Log) lookAgain(ctx context.Context, lane int, v view) ([]seen, error) {
 
 // lookAtRows is lookAgain with the whole rows.
 func (l *Log) lookAtRows(ctx context.Context, lane int, v view) ([]log.Entry, error) {
-	rows, err := l.db.QueryContext(ctx, l.sql.pendingRows, againArgs(lane, v)...)
-	if err != nil {
-		return nil, err
-	}
-	entries, err := collect(rows, len(v.ids), lane, v.last.server)
+	entries, err := l.entries(ctx, lane, v.last.server, l.sql.pendingRows, againArgs(lane, v)...)
 	slices.SortFunc(entries, func(a, b log.Entry) int { return cmp.Compare(a.ID, b.ID) })
 	return entries, err
 }
@@ -114,21 +109,21 @@ func againArgs(lane int, v view) []any {
 	return append(append([]any{lane}, v.unread.args()...), v.ids[len(v.ids)-1], v.last.server)
 }
 
-// sure returns the ids that two successive looks agree on: those that both saw, below the first
+// Sure returns the ids that two successive looks agree on: those that both saw, below the first
 // id that only the second saw, which may belong to a transaction that has to come before any of
-// those above. The next pass takes the rest. Both are ascending.
-func sure(first []int64, second []seen) []int64 {
+// those above. The next pass takes the rest. Both are ascending; id is that of a row of the
+// second look.
+func Sure[T any](first []int64, second []T, id func(T) int64) []int64 {
 	out := make([]int64, 0, len(first))
 	i := 0
-	for _, s := range second {
-		id := s.id
-		for i < len(first) && first[i] < id {
+	for _, row := range second {
+		for i < len(first) && first[i] < id(row) {
 			i++ // it has a place now, or was deleted
 		}
-		if i == len(first) || first[i] != id {
+		if i == len(first) || first[i] != id(row) {
 			break
 		}
-		out = append(out, id)
+		out = append(out, first[i])
 	}
 	return out
 }

@@ -38,13 +38,7 @@ func openWith(t testing.TB, tables sqllog.Tables, db *sql.DB) (*mysqllog.Log, *s
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := l.Migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := set.Up(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
+	logtest.Migrate(t, l, db)
 	return l, db
 }
 

@@ -120,7 +120,7 @@ func (l *Log) agree(ctx context.Context, lane int, v view, limit int) (*pass, er
 	} else {
 		again, err = l.lookAgain(ctx, lane, v)
 	}
-	p.ids = sure(v.ids, again)
+	p.ids = Sure(v.ids, again, func(s seen) int64 { return s.id })
 	n := len(p.ids)
 	if err != nil || n == 0 {
 		return p, err

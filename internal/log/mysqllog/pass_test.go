@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/log/logtest"
 	"github.com/millrace-go/millrace/internal/log/sqllog"
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -29,13 +30,7 @@ func hasty(t testing.TB) (*Log, *sql.DB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := l.Migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := set.Up(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
+	logtest.Migrate(t, l, db)
 	l.leap = dense
 	if _, err := l.Lease(t.Context(), log.Cursor{Consumer: "c", Lane: 1}, "me", time.Minute); err != nil {
 		t.Fatal(err)

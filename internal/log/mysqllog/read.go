@@ -58,12 +58,8 @@ func (l *Log) readOn(ctx context.Context, lane int, after log.Position, max int)
 
 // readAfter reads rows with places after a position, up to a bound.
 func (l *Log) readAfter(ctx context.Context, lane int, after log.Position, b bound, limit int) ([]log.Entry, error) {
-	rows, err := l.db.QueryContext(ctx, l.sql.read, lane, after.ID, b.place, b.server, b.row, b.place,
+	entries, err := l.entries(ctx, lane, b.server, l.sql.read, lane, after.ID, b.place, b.server, b.row, b.place,
 		after.Row, after.Row, after.ID, after.ID, lane, limit)
-	if err != nil {
-		return nil, err
-	}
-	entries, err := collect(rows, 0, lane, b.server)
 	if err == nil && len(entries) > 0 {
 		ids := make([]int64, len(entries))
 		for i := range entries {
@@ -74,20 +70,15 @@ func (l *Log) readAfter(ctx context.Context, lane int, after log.Position, b bou
 	return entries, err
 }
 
-// collect reads about n rows, and closes them.
-func collect(rows *sql.Rows, n, lane int, server string) ([]log.Entry, error) {
-	defer rows.Close() //nolint:errcheck // Err is checked below
-	entries := make([]log.Entry, 0, n)
-	for rows.Next() {
+// entries reads whole rows of a lane.
+func (l *Log) entries(ctx context.Context, lane int, server, query string, args ...any) ([]log.Entry, error) {
+	return sqlrows.All(ctx, l.db, func(rows *sql.Rows) (log.Entry, error) {
 		e := log.Entry{Lane: lane, Position: log.Position{Server: server}}
 		var created int64
-		if err := rows.Scan(&e.ID, &e.Position.ID, &e.Topic, &e.MessageID, &e.Key, &e.Headers, &e.Payload, &created); err != nil {
-			return nil, err
-		}
+		err := rows.Scan(&e.ID, &e.Position.ID, &e.Topic, &e.MessageID, &e.Key, &e.Headers, &e.Payload, &created)
 		e.Position.Row, e.CreatedAt = e.ID, time.UnixMicro(created).UTC()
-		entries = append(entries, e)
-	}
-	return entries, rows.Err()
+		return e, err
+	}, query, args...)
 }
 
 // Backlog implements [log.Log]. The oldest time is that of the first entry, which can be younger

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/log/logtest"
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
@@ -112,13 +113,7 @@ func through(t testing.TB, inOrder string) (clear, dim *Log, db *sql.DB, g *glas
 	}
 	clear.leap, dim.leap = dense, dense
 	dim.inOrder.Store(inOrder == "TRUE") // as if it had looked before
-	set, err := clear.Migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := set.Up(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
+	logtest.Migrate(t, clear, db)
 	if _, err := clear.Lease(t.Context(), log.Cursor{Consumer: "c", Lane: 1}, "me", time.Minute); err != nil { // makes the lane
 		t.Fatal(err)
 	}
@@ -254,14 +249,11 @@ func TestSure(t *testing.T) {
 		{[]int64{3, 4}, []int64{1, 3, 4}, nil},
 		{[]int64{1, 2, 3}, []int64{3}, []int64{3}}, // 1 and 2 have places
 		{[]int64{1, 2, 5}, []int64{2, 4, 5}, []int64{2}},
+		{[]int64{1, 4}, []int64{1, 4, 5}, []int64{1, 4}}, // 5 comes after
 		{[]int64{1, 2}, nil, nil},
 	} {
-		second := make([]seen, len(tc.second))
-		for i, id := range tc.second {
-			second[i].id = id
-		}
-		if got := sure(tc.first, second); !slices.Equal(got, tc.want) {
-			t.Errorf("sure(%v, %v) = %v, want %v", tc.first, tc.second, got, tc.want)
+		if got := Sure(tc.first, tc.second, func(id int64) int64 { return id }); !slices.Equal(got, tc.want) {
+			t.Errorf("Sure(%v, %v) = %v, want %v", tc.first, tc.second, got, tc.want)
 		}
 	}
 }

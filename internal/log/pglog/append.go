@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/log/sqllog"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -37,7 +38,7 @@ func (l *Log) Append(ctx context.Context, x sqltx.Execer, entries []log.Entry) e
 		texts[i] = make([]string, n)
 	}
 	for i, e := range entries {
-		lanes[i], payloads[i] = int32(e.Lane), payload(e)
+		lanes[i], payloads[i] = int32(e.Lane), sqllog.Payload(&e)
 		texts[0][i], texts[1][i], texts[2][i], texts[3][i] = e.Topic, e.MessageID, e.Key, e.Headers
 		for j, label := range e.Labels {
 			texts[4+j][i] = label
@@ -58,12 +59,7 @@ func (l *Log) appendOne(ctx context.Context, x sqltx.Execer, e log.Entry) error 
 	if err := l.check(e); err != nil {
 		return err
 	}
-	args := make([]any, 0, 6+len(e.Labels))
-	args = append(args, e.Lane, e.Topic, e.MessageID, e.Key, e.Headers, payload(e))
-	for _, label := range e.Labels {
-		args = append(args, label)
-	}
-	if _, err := x.ExecContext(ctx, l.sql.appendOne, args...); err != nil {
+	if _, err := x.ExecContext(ctx, l.sql.appendOne, l.tables.Values(e)...); err != nil {
 		return fmt.Errorf("pglog: append: %w", err)
 	}
 	return nil
@@ -74,12 +70,4 @@ func (l *Log) check(e log.Entry) error {
 		return fmt.Errorf("pglog: append: message %s has %d labels, the log has %d", e.MessageID, len(e.Labels), len(l.tables.Labels))
 	}
 	return nil
-}
-
-// payload is never nil: an empty payload is not NULL.
-func payload(e log.Entry) []byte {
-	if e.Payload == nil {
-		return []byte{}
-	}
-	return e.Payload
 }

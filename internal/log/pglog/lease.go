@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/log"
-	"github.com/millrace-go/millrace/sqltx"
+	"github.com/millrace-go/millrace/internal/log/sqllog"
 )
 
 // Lease implements [log.Log].
@@ -45,24 +45,16 @@ func (l *Log) Lease(ctx context.Context, c log.Cursor, holder string, ttl time.D
 // Renew implements [log.Log]: it moves the cursor to its present position.
 func (l *Log) Renew(ctx context.Context, ttl time.Duration, leases ...log.Lease) error {
 	for _, lease := range leases {
-		if err := l.advance(ctx, l.joined(ctx), lease, lease.Position, ttl); err != nil {
+		if err := l.advance(ctx, sqllog.Joined(ctx, l.db), lease, lease.Position, ttl); err != nil {
 			return fmt.Errorf("pglog: renew: %w", err)
 		}
 	}
 	return nil
 }
 
-// joined returns the transaction of the context, or else the pool.
-func (l *Log) joined(ctx context.Context) querier {
-	if tx, ok := sqltx.On(ctx, l.db); ok {
-		return tx
-	}
-	return l.db
-}
-
 // Release implements [log.Log].
 func (l *Log) Release(ctx context.Context, lease log.Lease) error {
-	err := l.record(ctx, l.joined(ctx), lease.Cursor, l.sql.release,
+	err := l.record(ctx, sqllog.Joined(ctx, l.db), lease.Cursor, l.sql.release,
 		lease.Consumer, lease.Lane, lease.Token, lease.Position.Server, lease.Holder)
 	if err != nil && !errors.Is(err, log.ErrLeaseLost) {
 		return fmt.Errorf("pglog: release: %w", err)
@@ -72,13 +64,13 @@ func (l *Log) Release(ctx context.Context, lease log.Lease) error {
 
 // Advance implements [log.Log].
 func (l *Log) Advance(ctx context.Context, lease log.Lease, p log.Position, ttl time.Duration) error {
-	if err := l.advance(ctx, l.joined(ctx), lease, p, ttl); err != nil {
+	if err := l.advance(ctx, sqllog.Joined(ctx, l.db), lease, p, ttl); err != nil {
 		return fmt.Errorf("pglog: advance: %w", err)
 	}
 	return nil
 }
 
-func (l *Log) advance(ctx context.Context, x querier, lease log.Lease, p log.Position, ttl time.Duration) error {
+func (l *Log) advance(ctx context.Context, x sqllog.Querier, lease log.Lease, p log.Position, ttl time.Duration) error {
 	at := lease.Position
 	if p.Server != "" && at.Server != "" && p.Server != at.Server {
 		return log.ErrLeaseLost
@@ -87,17 +79,11 @@ func (l *Log) advance(ctx context.Context, x querier, lease log.Lease, p log.Pos
 		covered(at), at.To, at.End, at.ID, covered(p), p.To, p.End, p.ID, p.Floor)
 }
 
-// querier is a pool or a transaction.
-type querier interface {
-	sqltx.Execer
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 // sweepEvery is the number of progress rows after which old ones are deleted.
 const sweepEvery = 64
 
 // record runs a statement that appends a row of progress under the lease's conditions.
-func (l *Log) record(ctx context.Context, x querier, c log.Cursor, query string, args ...any) error {
+func (l *Log) record(ctx context.Context, x sqllog.Querier, c log.Cursor, query string, args ...any) error {
 	for {
 		var held int
 		var n int64

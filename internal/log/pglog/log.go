@@ -22,10 +22,10 @@ type Log struct {
 	db     *sql.DB
 	tables sqllog.Tables
 	sql    statements
-	pruned *places
 
 	analyzed atomic.Bool // the table was seen to have statistics
 	looked   sync.Map    // lane to the time of its last lookAhead
+	pruned   sync.Map    // lane to its place: the progress of pruning, as this process knows it
 }
 
 var _ log.Log = (*Log)(nil)
@@ -48,7 +48,7 @@ func New(db *sql.DB, tables sqllog.Tables) (*Log, error) {
 	if err := tables.Validate(); err != nil {
 		return nil, err
 	}
-	l := &Log{db: db, tables: tables, pruned: &places{lanes: map[int]place{}}}
+	l := &Log{db: db, tables: tables}
 	err := files(true).Statements(tables, map[string]*string{
 		"append": &l.sql.append, "append_one": &l.sql.appendOne, "copy": &l.sql.copy, "create_cursor": &l.sql.createCursor, "lease": &l.sql.lease,
 		"lease_state": &l.sql.leaseState, "release": &l.sql.release, "advance": &l.sql.advance, "sweep": &l.sql.sweep,
@@ -70,13 +70,7 @@ func New(db *sql.DB, tables sqllog.Tables) (*Log, error) {
 }
 
 // Migrations returns the schema of the log's tables.
-func (l *Log) Migrations() (migrate.Set, error) {
-	set, err := files(true).Schema(l.tables)
-	if err != nil {
-		return migrate.Set{}, fmt.Errorf("pglog: %w", err)
-	}
-	return set, nil
-}
+func (l *Log) Migrations() (migrate.Set, error) { return files(true).Schema(l.tables) }
 
 // files fills the names into the texts; full selects the variant of open_window.sql.
 func files(full bool) sqllog.Files {

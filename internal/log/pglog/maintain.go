@@ -30,7 +30,7 @@ func (l *Log) Rebase(ctx context.Context, c log.Cursor, since time.Time) error {
 	if err != nil {
 		return fmt.Errorf("pglog: rebase lane %d: %w", c.Lane, err)
 	}
-	l.pruned.forget(c.Lane)
+	l.pruned.Delete(c.Lane)
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/log/logtest"
 	"github.com/millrace-go/millrace/internal/log/sqllog"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -31,13 +32,7 @@ func openWith(t testing.TB, tables sqllog.Tables) (*Log, *sql.DB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := l.Migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := set.Up(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
+	logtest.Migrate(t, l, db)
 	return l, db
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -14,12 +13,6 @@ const (
 	storeInterval = time.Minute
 	storeChunks   = 100
 )
-
-// places has the progress of pruning in each lane, as this process knows it.
-type places struct {
-	mu    sync.Mutex
-	lanes map[int]place
-}
 
 // place is an id up to which no row of a lane is left, except rows of the transactions that were
 // running when pruning passed: they may have written some below it. A late row is found by its
@@ -58,7 +51,7 @@ func (l *Log) prune(ctx context.Context, lane int, before time.Time, limit int) 
 		}
 	}
 	if late == limit {
-		l.pruned.put(lane, at)
+		l.pruned.Store(lane, at)
 		return late, nil
 	}
 	for n, moved := 0, true; moved && n == 0; { // it may have passed rows that stay
@@ -70,7 +63,7 @@ func (l *Log) prune(ctx context.Context, lane int, before time.Time, limit int) 
 		}
 		deleted = late + n
 		if server != at.server {
-			l.pruned.forget(lane)
+			l.pruned.Delete(lane)
 			return deleted, nil
 		}
 		if moved = id > at.id; moved {
@@ -84,38 +77,19 @@ func (l *Log) prune(ctx context.Context, lane int, before time.Time, limit int) 
 		}
 		at.stored, at.storedAt, at.chunks = at.id, time.Now(), 0
 	}
-	l.pruned.put(lane, at)
+	l.pruned.Store(lane, at)
 	return deleted, nil
 }
 
 // placeOf returns the place of a lane in memory, or else the stored one.
 func (l *Log) placeOf(ctx context.Context, lane int) (place, error) {
-	if at, ok := l.pruned.get(lane); ok {
-		return at, nil
+	if at, ok := l.pruned.Load(lane); ok {
+		return at.(place), nil
 	}
 	var at place
 	err := l.db.QueryRowContext(ctx, l.sql.prunePlace, lane).Scan(&at.id, &at.running, &at.server)
 	at.stored = at.id
 	return at, err
-}
-
-func (p *places) get(lane int) (place, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	at, ok := p.lanes[lane]
-	return at, ok
-}
-
-func (p *places) put(lane int, at place) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.lanes[lane] = at
-}
-
-func (p *places) forget(lane int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.lanes, lane)
 }
 
 // join joins two array literals of transaction ids, each id once.

@@ -129,8 +129,8 @@ func TestLateRowsArePruned(t *testing.T) {
 	prune(other, 1, 1, "the first late row, in a new process")
 	prune(l, 10, 1, "the second late row")
 	prune(l, 10, 0, "nothing is left")
-	if got := l.pruned.lanes[0].running; got != "{}" {
-		t.Errorf("the transactions %s are still looked at", got)
+	if at, err := l.placeOf(t.Context(), 0); err != nil || at.running != "{}" {
+		t.Errorf("the transactions %s are still looked at (%v)", at.running, err)
 	}
 	add(t, l, db, "c")
 	forward("c")
@@ -143,7 +143,7 @@ func TestPruningBeginsAgainOnAnotherServer(t *testing.T) {
 	l, db := open(t)
 	add(t, l, db, "a", "b")
 	future := time.Now().Add(time.Hour)
-	l.pruned.put(0, place{id: 1000, running: "{}", server: "the one before"})
+	l.pruned.Store(0, place{id: 1000, running: "{}", server: "the one before"})
 	if n, err := l.Prune(t.Context(), 0, future, 10); err != nil || n != 0 {
 		t.Errorf("pruned %d (%v)", n, err)
 	}

@@ -12,7 +12,7 @@ type Statements struct {
 // With returns the log with other texts for the given statements. If the tables' other columns
 // differ from a log's, only Append, Read, Prune, Adopt, Notify and Listen can be used.
 func (l *Log) With(s Statements) (*Log, error) {
-	other := &Log{db: l.db, tables: l.tables, sql: l.sql, pruned: &places{lanes: map[int]place{}}}
+	other := &Log{db: l.db, tables: l.tables, sql: l.sql}
 	other.sql.append, other.sql.appendOne, other.sql.ahead = s.Append, s.AppendOne, s.Ahead
 	other.sql.prune, other.sql.pruneLate = s.Prune, s.PruneLate
 	other.sql.adoptCheck, other.sql.adopt = s.AdoptCheck, s.Adopt

@@ -3,6 +3,7 @@ package sqlitelog
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/millrace-go/millrace/internal/log"
@@ -11,9 +12,6 @@ import (
 
 // maxVariables is SQLite's limit of bound values per statement.
 const maxVariables = 32766
-
-// columns of one appended row.
-func (l *Log) columns() int { return 6 + len(l.tables.Labels) }
 
 // Append writes the entries in one statement inside x, in the order given. If there are more
 // than SQLite can bind to one statement (5,461 entries without labels), it uses several, still
@@ -24,28 +22,10 @@ func (l *Log) Append(ctx context.Context, x sqltx.Execer, entries []log.Entry) e
 			return fmt.Errorf("sqlitelog: append: entry %d has %d labels, the log has %d", i, len(e.Labels), len(l.tables.Labels))
 		}
 	}
-	most := maxVariables / l.columns()
-	for len(entries) > 0 {
-		n := min(len(entries), most)
-		if _, err := x.ExecContext(ctx, l.sql.append+strings.Repeat(l.sql.row, n-1), l.values(entries[:n])...); err != nil {
+	for some := range slices.Chunk(entries, maxVariables/l.tables.Columns()) {
+		if _, err := x.ExecContext(ctx, l.sql.append+strings.Repeat(l.sql.row, len(some)-1), l.tables.Values(some...)...); err != nil {
 			return fmt.Errorf("sqlitelog: append: %w", err)
 		}
-		entries = entries[n:]
 	}
 	return nil
-}
-
-func (l *Log) values(entries []log.Entry) []any {
-	args := make([]any, 0, len(entries)*l.columns())
-	for _, e := range entries {
-		payload := e.Payload
-		if payload == nil {
-			payload = []byte{} // nil would be NULL
-		}
-		args = append(args, e.Lane, e.Topic, e.MessageID, e.Key, e.Headers, payload)
-		for _, label := range e.Labels {
-			args = append(args, label)
-		}
-	}
-	return args
 }

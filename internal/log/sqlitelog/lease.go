@@ -9,7 +9,6 @@ import (
 
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/sqllog"
-	"github.com/millrace-go/millrace/sqltx"
 )
 
 // Lease implements [log.Log]. It joins a transaction of the context.
@@ -22,13 +21,7 @@ func (l *Log) Lease(ctx context.Context, c log.Cursor, holder string, ttl time.D
 		return log.Lease{}, log.ErrLeaseHeld
 	}
 	lease := log.Lease{Cursor: c, Holder: holder}
-	var on interface {
-		QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-	} = l.db
-	if tx, ok := sqltx.On(ctx, l.db); ok {
-		on = tx
-	}
-	err := on.QueryRowContext(ctx, l.sql.lease, c.Consumer, c.Lane, holder, ttl.Microseconds()).
+	err := sqllog.Joined(ctx, l.db).QueryRowContext(ctx, l.sql.lease, c.Consumer, c.Lane, holder, ttl.Microseconds()).
 		Scan(&lease.Token, &lease.Position.ID)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):

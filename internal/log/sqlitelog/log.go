@@ -5,7 +5,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"strings"
 	"text/template"
 
 	"github.com/millrace-go/millrace/internal/log"
@@ -56,7 +55,7 @@ func New(db *sql.DB, tables sqllog.Tables) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlitelog: %w", err)
 	}
-	l.sql.row = ",(" + strings.Repeat("?,", l.columns()-1) + "?)"
+	l.sql.row = tables.Row()
 	return l, nil
 }
 
@@ -71,13 +70,7 @@ func (l *Log) WithReader(reader *sql.DB) *Log {
 }
 
 // Migrations returns the schema of the log's two tables.
-func (l *Log) Migrations() (migrate.Set, error) {
-	set, err := files().Schema(l.tables)
-	if err != nil {
-		return migrate.Set{}, fmt.Errorf("sqlitelog: %w", err)
-	}
-	return set, nil
-}
+func (l *Log) Migrations() (migrate.Set, error) { return files().Schema(l.tables) }
 
 func files() sqllog.Files {
 	return sqllog.Files{FS: embedded, Dialect: migrate.SQLite, Funcs: template.FuncMap{"now": func() string { return now }}}

@@ -35,13 +35,7 @@ func open(t testing.TB, tables sqllog.Tables) (l *sqlitelog.Log, db *sql.DB, pat
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := l.Migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := set.Up(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
+	logtest.Migrate(t, l, db)
 	return l.WithReader(reader(t, path)), db, path
 }
 

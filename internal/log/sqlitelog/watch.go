@@ -21,8 +21,7 @@ const WatchInterval = 50 * time.Millisecond
 func Watch(ctx context.Context, reader *sql.DB, changed func()) error {
 	retry := backoff.Policy{Initial: WatchInterval, Max: 2 * time.Second, Jitter: 0.2}
 	for attempt := 1; ; attempt++ {
-		looked, _ := watch(ctx, reader, changed)
-		if looked {
+		if looked := watch(ctx, reader, changed); looked {
 			attempt = 1
 		}
 		if err := backoff.Sleep(ctx, retry.Delay(attempt)); err != nil {
@@ -32,10 +31,10 @@ func Watch(ctx context.Context, reader *sql.DB, changed func()) error {
 }
 
 // watch polls until an error; looked reports whether the first poll succeeded.
-func watch(ctx context.Context, reader *sql.DB, changed func()) (looked bool, err error) {
+func watch(ctx context.Context, reader *sql.DB, changed func()) (looked bool) {
 	conn, err := reader.Conn(ctx)
 	if err != nil {
-		return false, fmt.Errorf("sqlitelog: watch: %w", err)
+		return false
 	}
 	defer conn.Close()
 
@@ -45,7 +44,7 @@ func watch(ctx context.Context, reader *sql.DB, changed func()) (looked bool, er
 	for {
 		var version int64
 		if err := conn.QueryRowContext(ctx, `PRAGMA data_version`).Scan(&version); err != nil {
-			return looked, fmt.Errorf("sqlitelog: watch: %w", err)
+			return looked
 		}
 		if !looked || version != seen {
 			changed()
@@ -54,7 +53,7 @@ func watch(ctx context.Context, reader *sql.DB, changed func()) (looked bool, er
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return looked, ctx.Err()
+			return looked
 		}
 	}
 }

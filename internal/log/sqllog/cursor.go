@@ -24,8 +24,14 @@ func Held(res sql.Result, err error, leases int64) error {
 	return nil
 }
 
+// Querier is a pool or a transaction.
+type Querier interface {
+	sqltx.Execer
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
 // Joined returns the transaction on db that ctx carries, or else db.
-func Joined(ctx context.Context, db *sql.DB) sqltx.Execer {
+func Joined(ctx context.Context, db *sql.DB) Querier {
 	if tx, ok := sqltx.On(ctx, db); ok {
 		return tx
 	}

@@ -37,13 +37,13 @@ func (f Files) Statements(t Tables, into map[string]*string) error {
 func (f Files) Schema(t Tables) (migrate.Set, error) {
 	names, err := fs.Glob(f.FS, "sql/[0-9]*.sql")
 	if err != nil {
-		return migrate.Set{}, err
+		return migrate.Set{}, fmt.Errorf("sqllog: %s: %w", f.Dialect, err)
 	}
 	rendered := make(fstest.MapFS, len(names))
 	for _, name := range names {
 		text, err := f.render(t, name)
 		if err != nil {
-			return migrate.Set{}, err
+			return migrate.Set{}, fmt.Errorf("sqllog: %s: %w", f.Dialect, err)
 		}
 		rendered[path.Base(name)] = &fstest.MapFile{Data: text}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
+	"github.com/millrace-go/millrace/internal/sqlrows"
 )
 
 // Transport is the transport under test.
@@ -58,21 +59,15 @@ func (tr Transport) note(ctx context.Context, tx *sql.Tx, m *message.Message) er
 // done returns how often each message is recorded.
 func done(t testing.TB, db *sql.DB) map[string]int {
 	t.Helper()
-	rows, err := db.Query(`SELECT id, COUNT(*) FROM done GROUP BY id`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close() //nolint:errcheck // a test's read
 	out := map[string]int{}
-	for rows.Next() {
+	err := sqlrows.Each(context.Background(), db, func(rows *sql.Rows) error {
 		var id string
 		var n int
-		if err := rows.Scan(&id, &n); err != nil {
-			t.Fatal(err)
-		}
+		err := rows.Scan(&id, &n)
 		out[id] = n
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	}, `SELECT id, COUNT(*) FROM done GROUP BY id`)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return out

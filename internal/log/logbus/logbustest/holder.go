@@ -3,8 +3,6 @@ package logbustest
 import (
 	"testing"
 	"time"
-
-	"github.com/millrace-go/millrace/bus"
 )
 
 // Holder kills a process and starts it again, once with a fixed name and once without.
@@ -27,12 +25,7 @@ func Holder(t *testing.T, tr Transport) {
 // restart returns the time from a kill to the first message that the next process handles.
 func restart(t *testing.T, tr Transport, holder string, ttl time.Duration) time.Duration {
 	t.Helper()
-	url := tr.URL(t)
-	b := tr.Open(t, url, Settings{})
-	if err := b.Declare(t.Context(), bus.Topic{Name: processTopic, Groups: []string{processGroup}}); err != nil {
-		t.Fatal(err)
-	}
-	l := newLedger(t)
+	url, b, l := tr.payments(t, Settings{})
 	p := start(t, url, holder, ttl, l)
 	if err := publishNumbers(b, 1, 5, 0); err != nil {
 		t.Fatal(err)
@@ -54,12 +47,7 @@ func restart(t *testing.T, tr Transport, holder string, ttl time.Duration) time.
 // partitions from each other. Still nothing is lost, because only the newest lease moves a
 // cursor.
 func SharedHolder(t *testing.T, tr Transport) {
-	url := tr.URL(t)
-	b := tr.Open(t, url, Settings{})
-	if err := b.Declare(t.Context(), bus.Topic{Name: processTopic, Groups: []string{processGroup}}); err != nil {
-		t.Fatal(err)
-	}
-	l := newLedger(t)
+	url, b, l := tr.payments(t, Settings{})
 	for range 2 {
 		start(t, url, "pod-1", killedTTL, l)
 	}

@@ -34,16 +34,11 @@ func publishNumbers(b *bus.Bus, from, to int, pause time.Duration) error {
 // at a kill.
 func KilledConsumers(t *testing.T, tr Transport) {
 	const each = 60
-	url := tr.URL(t)
-	b := tr.Open(t, url, Settings{LeaseTTL: killedTTL})
-	if err := b.Declare(t.Context(), bus.Topic{Name: processTopic, Groups: []string{processGroup}}); err != nil {
-		t.Fatal(err)
-	}
+	url, b, l := tr.payments(t, Settings{LeaseTTL: killedTTL})
 	kills := 6
 	if testing.Short() {
 		kills = 2
 	}
-	l := newLedger(t)
 	published := make(chan error, 1)
 	go func() { published <- publishNumbers(b, 1, each, 20*time.Millisecond) }()
 	alive := []*process{start(t, url, "", killedTTL, l), start(t, url, "", killedTTL, l)}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/internal/sourcetest"
 )
 
@@ -37,9 +36,7 @@ func Pending(t *testing.T, tr Transport, url string) {
 		sourcetest.Publish(t, b, "topic", Keyed("k", fmt.Sprint(n)))
 	}
 	same("a group that does not exist", pending("topic", "group", 100), all)
-	if err := b.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"group"}}); err != nil {
-		t.Fatal(err)
-	}
+	declare(t, b, "topic", "group")
 	same("a group that has read nothing", pending("topic", "group", 5), all[:5])
 	sub := sourcetest.Subscriber(b.Driver(), "group", 10)
 	t.Cleanup(func() { sub.Close() }) //nolint:errcheck // a second Close does nothing

@@ -11,9 +11,7 @@ import (
 func Starts(t *testing.T, tr Transport) {
 	url := tr.URL(t)
 	b, db := tr.Open(t, url, Settings{}), tr.App(t, url, 2)
-	if err := b.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"group", "other"}}); err != nil {
-		t.Fatal(err)
-	}
+	declare(t, b, "topic", "group", "other")
 	if _, err := db.ExecContext(t.Context(), `INSERT INTO bus_starts (consumer, lane, starts, message, times, done)
 		SELECT consumer, lane, 3, 'message', 1, 'done' FROM bus_cursors`); err != nil {
 		t.Fatal(err)

@@ -69,6 +69,23 @@ func (tr Transport) Open(t testing.TB, url string, s Settings) *bus.Bus {
 	return b
 }
 
+// payments opens a database with the topic of consumer processes, and their ledger.
+func (tr Transport) payments(t testing.TB, s Settings) (url string, b *bus.Bus, l *ledger) {
+	t.Helper()
+	url = tr.URL(t)
+	b = tr.Open(t, url, s)
+	declare(t, b, processTopic, processGroup)
+	return url, b, newLedger(t)
+}
+
+// declare makes a topic and its groups, or ends the test.
+func declare(t testing.TB, b *bus.Bus, topic string, groups ...string) {
+	t.Helper()
+	if err := b.Declare(t.Context(), bus.Topic{Name: topic, Groups: groups}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // App opens an application's pool with room for n transactions.
 func (tr Transport) App(t testing.TB, url string, n int) *sql.DB {
 	t.Helper()
