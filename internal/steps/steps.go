@@ -10,11 +10,11 @@
 //		…
 //	}
 //
-// A step is made by the goroutine of the case, and not in a function that the backend calls:
-// a failed step is a panic until End, which belongs to the case alone.
+// A case whose steps are methods is run by [Try]. A step is made by the goroutine of the case, and
+// not in a function that the backend calls: a failed step is a panic until End or Try.
 //
 //	property                                              proven by
-//	the first failed step is the case's error             TestFirstFailureEndsTheCase, TestNamed
+//	the first failed step is the case's error             TestFirstFailureEndsTheCase, TestNamed, TestStepsOfOthers
 //	what deferred calls report comes with it              TestDeferredErrorsAreKept
 //	a panic of the backend stays a panic                  TestOtherPanicsGoOn
 package steps
@@ -34,6 +34,9 @@ func Do(err error) {
 	}
 }
 
+// Fail fails the case with an error of fmt.Errorf.
+func Fail(format string, args ...any) { Do(fmt.Errorf(format, args...)) }
+
 // Named is Do with the name of the step before the error.
 func Named(err error, format string, args ...any) {
 	if err != nil {
@@ -52,6 +55,16 @@ func Two[T, U any](a T, b U, err error) (T, U) {
 	Do(err)
 	return a, b
 }
+
+// Try runs steps, and returns the error that ended them.
+func Try(steps func()) (err error) {
+	defer End(&err)
+	steps()
+	return nil
+}
+
+// Within runs steps of others. The error that ends them says where it was.
+func Within(where string, steps func()) { Named(Try(steps), "%s", where) }
 
 // End is deferred by the case, before anything else. It stores the error of a failed step in
 // *err, joined with what other deferred calls have stored there.

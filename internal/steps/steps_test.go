@@ -46,6 +46,19 @@ func TestNamed(t *testing.T) {
 	require.ErrorIs(t, run(errBroken), errBroken)
 }
 
+func TestStepsOfOthers(t *testing.T) {
+	done := 0
+	err := steps.Try(func() {
+		steps.Within("a call", func() { done++ })
+		steps.Within("another call", func() { steps.Fail("%d of 2: %w", 1, errBroken) })
+		done++
+	})
+	require.EqualError(t, err, "another call: 1 of 2: broken")
+	require.ErrorIs(t, err, errBroken)
+	require.Equal(t, 1, done)
+	require.NoError(t, steps.Try(func() { done++ }))
+}
+
 func TestDeferredErrorsAreKept(t *testing.T) {
 	run := func(fail error) (err error) {
 		defer steps.End(&err)
@@ -65,4 +78,5 @@ func TestOtherPanicsGoOn(t *testing.T) {
 		defer steps.End(&err)
 		panic("a bug")
 	})
+	require.PanicsWithValue(t, "a bug", func() { _ = steps.Try(func() { panic("a bug") }) })
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -25,19 +25,19 @@ func admissionInChunks(p *player) {
 	var got []string
 	for i, want := range []int{driver.MaxChunk, driver.MaxChunk, 200, 0} {
 		a, err := p.store.Admit(p.ctx, p.event, p.r)
-		script.Must(err)
+		steps.Do(err)
 		if len(a.Admitted) != want || a.More != (i < 2) {
-			script.Fail("admission %d of 1,200 lets %d in, want %d; more: %t", i, len(a.Admitted), want, a.More)
+			steps.Fail("admission %d of 1,200 lets %d in, want %d; more: %t", i, len(a.Admitted), want, a.More)
 		}
 		for _, one := range a.Admitted {
 			got = append(got, one.User)
 		}
 		if a.Active != 0 || a.Entitled != len(got) || a.Entered != 0 || a.Waiting != 1300 {
-			script.Fail("the turns of %d of 1,300 have come, and the room is %+v", len(got), a.State)
+			steps.Fail("the turns of %d of 1,300 have come, and the room is %+v", len(got), a.State)
 		}
 	}
 	if !slices.Equal(got, users[:1200]) {
-		script.Fail("1,200 were not admitted in their order: %s", abbreviate("admitted", got))
+		steps.Fail("1,200 were not admitted in their order: %s", abbreviate("admitted", got))
 	}
 }
 
@@ -58,22 +58,22 @@ func tickGuard(p *player) {
 			a := p.admit()
 			if end := a.Now.Add(a.Next); end.Sub(ends).Abs() > 5*time.Millisecond {
 				if a.Now.Before(ends.Add(-5 * time.Millisecond)) {
-					script.Fail("a tick was to end at %s, and at %s another one ends at %s", ends, a.Now, end)
+					steps.Fail("a tick was to end at %s, and at %s another one ends at %s", ends, a.Now, end)
 				}
 				ends, in = end, 0
 			}
 			for j, one := range a.Admitted {
 				if one.User != users[let+j] {
-					script.Fail("admission %d is %s, want %s", let+j, one.User, users[let+j])
+					steps.Fail("admission %d is %s, want %s", let+j, one.User, users[let+j])
 				}
 			}
 			in += len(a.Admitted)
 			if let += len(a.Admitted); in > 700 {
-				script.Fail("%d were admitted in one tick, and may be 700", in)
+				steps.Fail("%d were admitted in one tick, and may be 700", in)
 			}
 		}
 		if let < 700*(round+1) {
-			script.Fail("%d were admitted in %d ticks of 700", let, round+1)
+			steps.Fail("%d were admitted in %d ticks of 700", let, round+1)
 		}
 		state := p.state()
 		p.h.Advance(max(0, ends.Sub(state.Now)) + 10*time.Millisecond)
@@ -87,7 +87,7 @@ func rateOfAdmissions(p *player) {
 	p.join(users...)
 	rate := func(when string, admitted int) {
 		if s := p.state(); s.Rate.Admitted != admitted || (s.Rate.Over > 0) != (admitted > 0) {
-			script.Fail("%s the rate is %d in %s, want %d in some time", when, s.Rate.Admitted, s.Rate.Over, admitted)
+			steps.Fail("%s the rate is %d in %s, want %d in some time", when, s.Rate.Admitted, s.Rate.Over, admitted)
 		}
 	}
 	rate("after direct entries", 0)
@@ -99,7 +99,7 @@ func rateOfAdmissions(p *player) {
 	}
 	s := p.state()
 	if s.Rate.Over < 10*time.Second || s.Rate.Admitted != 30 {
-		script.Fail("thirty were admitted in half a minute, and the rate is %+v", s.Rate)
+		steps.Fail("thirty were admitted in half a minute, and the rate is %+v", s.Rate)
 	}
 	p.h.Advance(2 * time.Minute)
 	rate("two minutes later", 0)

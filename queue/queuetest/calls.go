@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -29,7 +29,7 @@ func orNil(err error) error {
 // refused expects a permanent error.
 func refused(what string, err error) {
 	if err == nil || fault.Of(err) != fault.Permanent {
-		script.Fail("%s: %w; want a permanent error", what, orNil(err))
+		steps.Fail("%s: %w; want a permanent error", what, orNil(err))
 	}
 }
 
@@ -53,7 +53,7 @@ func badCalls(p *player) {
 		},
 	} {
 		refused(what, try())
-		script.Within("after "+what, func() { new(snapshot).shows(p, orders) })
+		steps.Within("after "+what, func() { new(snapshot).shows(p, orders) })
 	}
 }
 
@@ -65,7 +65,7 @@ func oddUsers(p *player) {
 	for i, user := range users {
 		o := p.stands("in line", user, driver.Waiting)
 		if o.Order != orders[i] || o.Ahead != i {
-			script.Fail("%q joined by order %d, and stands as %+v", user, orders[i], o)
+			steps.Fail("%q joined by order %d, and stands as %+v", user, orders[i], o)
 		}
 	}
 	p.threshold(len(users))
@@ -84,7 +84,7 @@ func cancelledContext(p *player) {
 		"Events": func() error { _, err := p.h.Store.Events(ended); return err },
 	} {
 		if err := try(); !errors.Is(err, context.Canceled) {
-			script.Fail("%s under an ended context: %w", what, orNil(err))
+			steps.Fail("%s under an ended context: %w", what, orNil(err))
 		}
 	}
 	p.counts("after calls under an ended context", 0, 0, 0)

@@ -3,7 +3,7 @@ package queuetest
 import (
 	"time"
 
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -25,21 +25,21 @@ func clearTakesEverybodyOut(p *player) {
 	state := p.change(driver.Change{Clear: true})
 	if state.Epoch == epoch || state.Waiting+state.Active+state.Entitled != 0 ||
 		state.Joined+state.Entered+state.NoShows+state.Expired+state.Departed+state.Swept != 0 {
-		script.Fail("the room that was cleared in epoch %d is %+v", epoch, state)
+		steps.Fail("the room that was cleared in epoch %d is %+v", epoch, state)
 	}
 	s.shows(p, nil)
 	if s.epoch != state.Epoch {
-		script.Fail("a look sees epoch %d after clearing made it %d", s.epoch, state.Epoch)
+		steps.Fail("a look sees epoch %d after clearing made it %d", s.epoch, state.Epoch)
 	}
 	got := p.visit(append(visits(driver.Heartbeat, users...), driver.Visit{Kind: driver.Verify, User: users[0], Entry: inside[0]})...)
 	for i, o := range got.Outcomes {
 		if o != (driver.Outcome{}) {
-			script.Fail("visit %d after clearing is answered %+v", i, o)
+			steps.Fail("visit %d after clearing is answered %+v", i, o)
 		}
 	}
 	again := p.enter(users[29], users[28])
 	if again[0] <= orders[len(orders)-1] {
-		script.Fail("order %d after clearing, and %d before", again[0], orders[len(orders)-1])
+		steps.Fail("order %d after clearing, and %d before", again[0], orders[len(orders)-1])
 	}
 	s.shows(p, p.join(users[0]))
 }
@@ -57,10 +57,10 @@ func clearedTicketsAreWorthNothing(p *player) {
 		got := p.visitWith(driver.Beats{Heard: [2]driver.Heard{{Epoch: before.Epoch, At: before.Now}}}, ticket)
 		o := got.Outcomes[0]
 		if want := (driver.Outcome{Status: driver.Waiting, Order: o.Order, Ahead: 1 + i, New: true}); o != want || o.Order <= fresh[0] {
-			script.Fail("the ticket of order %d of the cleared line is answered %+v, behind order %d", orders[i], o, fresh[0])
+			steps.Fail("the ticket of order %d of the cleared line is answered %+v, behind order %d", orders[i], o, fresh[0])
 		}
 	}
 	if s := p.state(); s.Settling != 0 {
-		script.Fail("a ticket of a line that was cleared settles the room for %s", s.Settling)
+		steps.Fail("a ticket of a line that was cleared settles the room for %s", s.Settling)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -31,12 +31,12 @@ func together(p *player, run func(i int, p *player)) {
 		own.store = p.h.Peers[i%len(p.h.Peers)]
 		all.Go(func() {
 			<-start
-			errs[i] = script.Try(func() { run(i, &own) })
+			errs[i] = steps.Try(func() { run(i, &own) })
 		})
 	}
 	close(start)
 	all.Wait()
-	script.Must(errors.Join(errs...))
+	steps.Do(errors.Join(errs...))
 }
 
 // arrivalsRaceForPlaces: eight users come to five places at once, many times.
@@ -55,11 +55,11 @@ func arrivalsRaceForPlaces(p *player) {
 			case o.Status == driver.Waiting && o.New && !ahead[o.Ahead] && o.Ahead < instances-5:
 				ahead[o.Ahead] = true
 			default:
-				script.Fail("round %d: arrival %d is answered %+v", round, i, o)
+				steps.Fail("round %d: arrival %d is answered %+v", round, i, o)
 			}
 		}
 		if active != 5 {
-			script.Fail("round %d: of eight who came to five places at once %d entered", round, active)
+			steps.Fail("round %d: of eight who came to five places at once %d entered", round, active)
 		}
 		p.counts("after the race", 3, 5, 0)
 	}
@@ -84,7 +84,7 @@ func admissionsRace(p *player) {
 		got[i] = one.User
 	}
 	if !slices.Equal(got, users[:770]) {
-		script.Fail("the first 770 of 1,000 were to enter by eight instances at once: %s", abbreviate("admitted", got))
+		steps.Fail("the first 770 of 1,000 were to enter by eight instances at once: %s", abbreviate("admitted", got))
 	}
 	p.counts("after the race", 1000, 0, 770)
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/internal/draws"
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/draw"
 	"github.com/millrace-go/millrace/queue/driver"
 )
@@ -35,7 +35,7 @@ func (p *player) draw(peer int, s driver.DrawStep) driver.Drawn {
 	s.Holder = uint64(1 + peer) //nolint:gosec // a few peers
 	d, err := p.h.Peers[peer%len(p.h.Peers)].(driver.Drawer).Draw(p.ctx, p.event, p.r, s)
 	if err != nil {
-		script.Fail("step %d of a draw: %w", s.Kind, err)
+		steps.Fail("step %d of a draw: %w", s.Kind, err)
 	}
 	p.sane("draw", d.State)
 	return d
@@ -44,7 +44,7 @@ func (p *player) draw(peer int, s driver.DrawStep) driver.Drawn {
 // stepped makes a step, and expects the phase after it.
 func (p *player) stepped(s driver.DrawStep, held bool, phase driver.Phase) {
 	if d := p.draw(0, s); d.Held != held || d.Phase != phase {
-		script.Fail("after step %d the draw is in phase %d, held: %t; want phase %d, held: %t", s.Kind, d.Phase, d.Held, phase, held)
+		steps.Fail("after step %d the draw is in phase %d, held: %t; want phase %d, held: %t", s.Kind, d.Phase, d.Held, phase, held)
 	}
 }
 
@@ -64,7 +64,7 @@ func closedUntilTheOpening(p *player) {
 	at := p.opens(1, time.Hour)
 	early := func(want bool) {
 		if s := p.state(); want && !s.Opens.Equal(at) || !want && !s.Opens.IsZero() {
-			script.Fail("the room opens at %s, and says %+v", at, s)
+			steps.Fail("the room opens at %s, and says %+v", at, s)
 		}
 	}
 	early(true)
@@ -129,7 +129,7 @@ func theDrawOrdersTheLine(p *player) {
 	}
 	for i, one := range listed {
 		if len(listed) != len(users) || one.User != users[i] || i > 0 && one.Order <= listed[i-1].Order {
-			script.Fail("%d are listed, %s as number %d; %d joined in another order", len(listed), one.User, i+1, len(users))
+			steps.Fail("%d are listed, %s as number %d; %d joined in another order", len(listed), one.User, i+1, len(users))
 		}
 	}
 	order := slices.Clone(users)
@@ -142,17 +142,17 @@ func theDrawOrdersTheLine(p *player) {
 	d := p.draw(0, driver.DrawStep{Most: driver.MaxLeaves})
 	root := draws.Root(d.Leaves)
 	if !slices.Equal(d.Leaves, leavesOf(users)) || string(d.Root) != string(root[:]) || string(d.Seed) != string(root[:]) || string(d.Beacon) != "b\x00" || d.Count != len(users) {
-		script.Fail("%d leaves of %d are published, root %x, seed %x, beacon %q", len(d.Leaves), d.Count, d.Root, d.Seed, d.Beacon)
+		steps.Fail("%d leaves of %d are published, root %x, seed %x, beacon %q", len(d.Leaves), d.Count, d.Root, d.Seed, d.Beacon)
 	}
 	if some := p.draw(0, driver.DrawStep{From: 3, Most: 2}); !slices.Equal(some.Leaves, d.Leaves[3:5]) {
-		script.Fail("leaves 4 and 5 are %v", some.Leaves)
+		steps.Fail("leaves 4 and 5 are %v", some.Leaves)
 	}
 	order = slices.Delete(order, 5, 6)
 	var orders []int64
 	for i, user := range append(slices.Clone(order), "late", "later") {
 		o := p.stands("after the draw", user, driver.Waiting)
 		if o.Ahead != i || i < len(order) && (o.Order <= d.Limit || o.Order >= late[0]) || i >= len(order) && o.Order != late[i-len(order)] {
-			script.Fail("%s is drawn as number %d, before orders %v, and is answered %+v", user, i+1, late, o)
+			steps.Fail("%s is drawn as number %d, before orders %v, and is answered %+v", user, i+1, late, o)
 		}
 		orders = append(orders, o.Order)
 	}
@@ -160,7 +160,7 @@ func theDrawOrdersTheLine(p *player) {
 	got := p.state()
 	o := p.one(driver.Visit{Kind: driver.Check, User: "cuckoo", Epoch: got.Epoch, Order: d.Limit + 6, Until: got.Now.Add(time.Hour)})
 	if o.Order <= late[1] {
-		script.Fail("a ticket of an order of the draw is answered %+v", o)
+		steps.Fail("a ticket of an order of the draw is answered %+v", o)
 	}
 	s.shows(p, append(orders, o.Order))
 	p.admits("before the opening")
@@ -182,10 +182,10 @@ func aDrawHasOneHolder(p *player) {
 	other := func(held bool, kind driver.DrawKind) {
 		d := p.draw(1, driver.DrawStep{Kind: kind, Leaves: leaves, Root: make([]byte, draws.Size), Seed: make([]byte, draws.Size), Most: 2})
 		if d.Held != held {
-			script.Fail("step %d of another holder is held: %t", kind, d.Held)
+			steps.Fail("step %d of another holder is held: %t", kind, d.Held)
 		}
 		if !held && len(d.Users) > 0 {
-			script.Fail("another holder gets the users listed")
+			steps.Fail("another holder gets the users listed")
 		}
 	}
 	other(false, driver.DrawFreeze)
@@ -222,7 +222,7 @@ func stepsOfADrawInOrder(p *player) {
 	p.stepped(driver.DrawStep{Kind: driver.DrawRoot, Root: root[:], Most: 2}, true, driver.Frozen)
 	p.stepped(driver.DrawStep{Kind: driver.DrawLeaves, Leaves: leaves}, true, driver.Frozen) // begins anew
 	if d := p.draw(0, driver.DrawStep{Most: 2}); len(d.Leaves) > 0 {
-		script.Fail("leaves are published before the root")
+		steps.Fail("leaves are published before the root")
 	}
 	p.stepped(driver.DrawStep{Kind: driver.DrawRoot, Root: root[:], Most: 2}, true, driver.Rooted)
 	p.stepped(driver.DrawStep{Kind: driver.DrawLeaves, Leaves: leaves[:1]}, true, driver.Rooted)

@@ -3,7 +3,7 @@ package queuetest
 import (
 	"slices"
 
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -28,11 +28,11 @@ func entersAtOnce(p *player) {
 			want = driver.Outcome{Status: driver.Waiting, Order: o.Order, Ahead: i - 3, New: true}
 		}
 		if o != want || i > 0 && o.Order <= got.Outcomes[i-1].Order {
-			script.Fail("arrival %d at three places is answered %+v, want %+v with a higher order", i, o, want)
+			steps.Fail("arrival %d at three places is answered %+v, want %+v with a higher order", i, o, want)
 		}
 	}
 	if got.Joined != 5 || got.Entered != 3 {
-		script.Fail("five came and three entered, and the room is %+v", got.State)
+		steps.Fail("five came and three entered, and the room is %+v", got.State)
 	}
 	p.counts("after five came to three places", 2, 3, 0)
 }
@@ -65,7 +65,7 @@ func thresholdChanges(p *player) {
 	p.threshold(5)
 	p.admits("more inside than may be")
 	if got := p.visit(visits(driver.Leave, users[0], users[2])...); got.Outcomes[0].Status != driver.None || !got.Outcomes[0].New || !got.Outcomes[1].New {
-		script.Fail("two leave, and are answered %+v", got.Outcomes)
+		steps.Fail("two leave, and are answered %+v", got.Outcomes)
 	}
 	p.admits("one place", users[6])
 	p.counts("a full room again", 5, 5, 0)
@@ -92,7 +92,7 @@ func nobodyIsNobody(p *player) {
 		for _, kind := range []driver.Kind{driver.Heartbeat, driver.Leave, driver.Done, driver.Verify} {
 			o := p.one(driver.Visit{Kind: kind, User: "nobody", Entry: 1})
 			if o != (driver.Outcome{}) {
-				script.Fail("kind %d of nobody in %s is answered %+v", kind, place, o)
+				steps.Fail("kind %d of nobody in %s is answered %+v", kind, place, o)
 			}
 		}
 		if place == "a full one" {
@@ -100,7 +100,7 @@ func nobodyIsNobody(p *player) {
 		}
 		p.counts("after nobody came", 0, 0, 0)
 		if events, err := p.h.Store.Events(p.ctx); err != nil || slices.Contains(events, p.event) {
-			script.Fail("nobody has been there, and the event is listed: %t, %v", err == nil, err)
+			steps.Fail("nobody has been there, and the event is listed: %t, %v", err == nil, err)
 		}
 		p.enter("somebody")
 		p.join("next")

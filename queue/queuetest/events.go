@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -27,7 +27,7 @@ func eventsAreApart(p *player) {
 	for i, p := range players {
 		got := p.visit(checks(users...)...)
 		if got.Active != i || got.Waiting != 8-i {
-			script.Fail("the same eight users come to %d places of another event, and the room is %+v", i, got.State)
+			steps.Fail("the same eight users come to %d places of another event, and the room is %+v", i, got.State)
 		}
 	}
 	players[5].pause(true)
@@ -49,10 +49,10 @@ func (p *player) listed(when string, want bool) {
 	for _, store := range p.h.Peers {
 		events, err := store.Events(p.ctx)
 		if err != nil {
-			script.Fail("events: %w", err)
+			steps.Fail("events: %w", err)
 		}
 		if slices.Contains(events, p.event) != want {
-			script.Fail("%s the event is listed: %t", when, !want)
+			steps.Fail("%s the event is listed: %t", when, !want)
 		}
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -15,14 +15,14 @@ func (p *player) join(users ...string) []int64 {
 	orders := make([]int64, len(users))
 	for i, o := range got.Outcomes {
 		if o.Status != driver.Waiting || !o.New || o.Ahead != before.Waiting-before.Laned-before.Returning+i {
-			script.Fail("%s comes to %d who wait, and is answered %+v", users[i], before.Waiting+i, o)
+			steps.Fail("%s comes to %d who wait, and is answered %+v", users[i], before.Waiting+i, o)
 		}
 		if orders[i] = o.Order; i > 0 && orders[i] <= orders[i-1] {
-			script.Fail("%s has order %d, and %s before them %d", users[i], orders[i], users[i-1], orders[i-1])
+			steps.Fail("%s has order %d, and %s before them %d", users[i], orders[i], users[i-1], orders[i-1])
 		}
 	}
 	if got.Waiting != before.Waiting+len(users) {
-		script.Fail("%d wait after %d joined %d", got.Waiting, len(users), before.Waiting)
+		steps.Fail("%d wait after %d joined %d", got.Waiting, len(users), before.Waiting)
 	}
 	return orders
 }
@@ -33,7 +33,7 @@ func (p *player) enter(users ...string) []int64 {
 	orders := make([]int64, len(users))
 	for i, o := range got.Outcomes {
 		if o.Status != driver.Active || !o.New || !o.Entered || o.Left != p.r.Active {
-			script.Fail("%s comes to an empty room, and is answered %+v", users[i], o)
+			steps.Fail("%s comes to an empty room, and is answered %+v", users[i], o)
 		}
 		orders[i] = o.Order
 	}
@@ -50,7 +50,7 @@ func (p *player) admits(when string, users ...string) {
 	got := p.visit(visits(driver.Heartbeat, users...)...)
 	for i, o := range got.Outcomes {
 		if want := (driver.Outcome{Status: driver.Active, Order: o.Order, Left: p.r.Active, New: true, Entered: true}); o != want {
-			script.Fail("%s the turn of %s has come, and a poll is answered %+v", when, users[i], o)
+			steps.Fail("%s the turn of %s has come, and a poll is answered %+v", when, users[i], o)
 		}
 	}
 }
@@ -58,13 +58,13 @@ func (p *player) admits(when string, users ...string) {
 // calls expects that the turns of exactly these users come, in their order.
 func (p *player) calls(when string, users ...string) {
 	var a driver.Admission
-	script.Within(when, func() { a = p.admit() })
+	steps.Within(when, func() { a = p.admit() })
 	got := make([]string, len(a.Admitted))
 	for i, one := range a.Admitted {
 		got[i] = one.User
 	}
 	if !slices.Equal(got, users) {
-		script.Fail("%s: %s, want %s", when, abbreviate("admitted", got), abbreviate("those", users))
+		steps.Fail("%s: %s, want %s", when, abbreviate("admitted", got), abbreviate("those", users))
 	}
 }
 
@@ -82,7 +82,7 @@ func (p *player) leave(users ...string) { p.visit(visits(driver.Leave, users...)
 func (p *player) stands(when, user string, want driver.Status) driver.Outcome {
 	o := p.one(driver.Visit{Kind: driver.Heartbeat, User: user})
 	if o.Status != want {
-		script.Fail("%s %s has %+v, want status %d", when, user, o, want)
+		steps.Fail("%s %s has %+v, want status %d", when, user, o, want)
 	}
 	return o
 }
@@ -91,7 +91,7 @@ func (p *player) stands(when, user string, want driver.Status) driver.Outcome {
 // that wait has come.
 func (p *player) counts(when string, waiting, active, entitled int) {
 	if s := p.state(); s.Waiting != waiting || s.Active != active || s.Entitled != entitled {
-		script.Fail("%s %d wait, %d are active, and %d turns have come; want %d, %d, %d",
+		steps.Fail("%s %d wait, %d are active, and %d turns have come; want %d, %d, %d",
 			when, s.Waiting, s.Active, s.Entitled, waiting, active, entitled)
 	}
 }

@@ -1,7 +1,7 @@
 package queuetest
 
 import (
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -24,7 +24,7 @@ func (p *player) at(user string, position int64) driver.Outcome {
 func (p *player) lined(user string, position int64, ahead int) int64 {
 	o := p.at(user, position)
 	if want := (driver.Outcome{Status: driver.Waiting, Order: o.Order, Ahead: ahead, New: true}); o != want {
-		script.Fail("%s comes with position %d, and is answered %+v, want %+v", user, position, o, want)
+		steps.Fail("%s comes with position %d, and is answered %+v, want %+v", user, position, o, want)
 	}
 	return o.Order
 }
@@ -44,12 +44,12 @@ func gateLetsPositionsIn(p *player) {
 	gated("nobody")
 	p.stands("behind the gate", "before2", driver.Waiting)
 	if far-near != 1999 || near <= orders[1] {
-		script.Fail("positions 9,000 and 7,001 have orders %d and %d, behind order %d", far, near, orders[1])
+		steps.Fail("positions 9,000 and 7,001 have orders %d and %d, behind order %d", far, near, orders[1])
 	}
 	for user, want := range map[string]driver.Status{"before1": driver.Waiting, "inside": driver.Active} { // users in the room need none
 		o := p.at(user, 0)
 		if o.Status != want || o.New {
-			script.Fail("%s checks behind the gate, and is answered %+v", user, o)
+			steps.Fail("%s checks behind the gate, and is answered %+v", user, o)
 		}
 	}
 	p.counts("behind the gate", 5, 1, 0)
@@ -59,14 +59,14 @@ func gateLetsPositionsIn(p *player) {
 	gated("nobody") // with a free place and an empty line
 	o := p.at("late", 7500)
 	if want := (driver.Outcome{Status: driver.Active, Order: near + 499, Left: p.r.Active, New: true, Entered: true}); o != want {
-		script.Fail("position 7,500 comes to an empty line, and is answered %+v, want %+v", o, want)
+		steps.Fail("position 7,500 comes to an empty line, and is answered %+v, want %+v", o, want)
 	}
 }
 
 // gated checks a user with a position, who is refused a place in line.
 func (p *player) gated(user string, position int64) {
 	if o := p.at(user, position); o != (driver.Outcome{Status: driver.Gated}) {
-		script.Fail("%s comes with position %d, and is answered %+v, want a refusal", user, position, o)
+		steps.Fail("%s comes with position %d, and is answered %+v, want a refusal", user, position, o)
 	}
 }
 
@@ -80,13 +80,13 @@ func positionCountsOnce(p *player) {
 	p.gated("copy", 10)
 	o := p.at("a", 10)
 	if want := (driver.Outcome{Status: driver.Waiting, Order: first}); o != want {
-		script.Fail("the user with position 10 polls with it, and is answered %+v, want %+v", o, want)
+		steps.Fail("the user with position 10 polls with it, and is answered %+v, want %+v", o, want)
 	}
 	p.leave("a")
 	p.gated("a", 10)
 	p.gated("another", 20)
 	if o := p.lined("early", 9, 0); o != first-1 {
-		script.Fail("position 9 has order %d, and position 10 had %d", o, first)
+		steps.Fail("position 9 has order %d, and position 10 had %d", o, first)
 	}
 	p.threshold(2)
 	p.admits("two places", "early", "b")
@@ -111,7 +111,7 @@ func aSharedPositionMovesNobody(p *player) {
 	for i, user := range names("u", 40) {
 		o := p.lined(user, int64(2+i), 1+i)
 		if o != first+1+int64(i) {
-			script.Fail("position %d has order %d, and position 1 has %d", 2+i, o, first)
+			steps.Fail("position %d has order %d, and position 1 has %d", 2+i, o, first)
 		}
 	}
 	p.counts("behind the gate", 41, 0, 0)
@@ -124,10 +124,10 @@ func gateSwitchedOff(p *player) {
 	first := p.lined("a", 101, 0)
 	p.gate(false, 5000)
 	if o := p.lined("new", 0, 1); o <= first+5000-101 {
-		script.Fail("position 101 has order %d, and who comes after position 5,000 has %d", first, o)
+		steps.Fail("position 101 has order %d, and who comes after position 5,000 has %d", first, o)
 	}
 	if o := p.lined("late", 4000, 1); o != first+4000-101 {
-		script.Fail("position 101 has order %d, and position 4,000 after switching off %d", first, o)
+		steps.Fail("position 101 has order %d, and position 4,000 after switching off %d", first, o)
 	}
 	p.lined("again", 4000, 3)
 	p.lined("never given out", 6000, 4)
@@ -144,11 +144,11 @@ func gateSwitchedTwice(p *player) {
 	first := p.lined("a", 50, 1)
 	p.gate(true, 9000)
 	if o := p.lined("b", 60, 2); o != first+10 {
-		script.Fail("positions 50 and 60 have orders %d and %d", first, o)
+		steps.Fail("positions 50 and 60 have orders %d and %d", first, o)
 	}
 	p.gate(false, 60)
 	p.gate(false, 9000)
 	if o := p.lined("c", 0, 3); o > first+1000 {
-		script.Fail("position 50 has order %d, and who comes after position 60 has %d", first, o)
+		steps.Fail("position 50 has order %d, and who comes after position 60 has %d", first, o)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -79,19 +79,19 @@ func (past *history) come(p *player, own, shared []string) {
 		switch o.Status {
 		case driver.Active:
 			if i < len(own) && got.Active > got.Threshold {
-				script.Fail("%s enters a room that then is %+v", users[i], got.State)
+				steps.Fail("%s enters a room that then is %+v", users[i], got.State)
 			}
 			past.enter(users[i], o.Order)
 		case driver.Waiting:
 		default:
-			script.Fail("%s checks, and is answered %+v", users[i], o)
+			steps.Fail("%s checks, and is answered %+v", users[i], o)
 		}
 		if o.New && (i < len(own) || o.Status == driver.Waiting) { // the others may be seen inside for the first time
 			past.arrived = append(past.arrived, given{begin, end, o.Order, users[i]})
 		}
 		if i < len(own) {
 			if !o.New || o.Order <= last {
-				script.Fail("%s comes for the first time after order %d, and is answered %+v", users[i], last, o)
+				steps.Fail("%s comes for the first time after order %d, and is answered %+v", users[i], last, o)
 			}
 			last = o.Order
 		}
@@ -101,7 +101,7 @@ func (past *history) come(p *player, own, shared []string) {
 // enter records the order by which a user is inside.
 func (past *history) enter(user string, order int64) {
 	if before, ok := past.entered[user]; ok && before != order {
-		script.Fail("%s is inside by order %d and by order %d", user, before, order)
+		steps.Fail("%s is inside by order %d and by order %d", user, before, order)
 	}
 	past.entered[user] = order
 }
@@ -109,7 +109,7 @@ func (past *history) enter(user string, order int64) {
 func (past *history) leave(p *player, user string) {
 	o := p.one(driver.Visit{Kind: driver.Leave, User: user})
 	if o != (driver.Outcome{New: true}) {
-		script.Fail("%s came, leaves, and is answered %+v", user, o)
+		steps.Fail("%s came, leaves, and is answered %+v", user, o)
 	}
 	past.mu.Lock()
 	defer past.mu.Unlock()
@@ -121,9 +121,9 @@ func (past *history) admit(p *player) {
 		begin := past.clock.Add(1)
 		a, err := p.store.Admit(p.ctx, p.event, p.r)
 		end := past.clock.Add(1)
-		script.Must(err)
+		steps.Do(err)
 		if len(a.Admitted) > 0 && a.Active+a.Entitled > a.Threshold {
-			script.Fail("%d turns come in a room that then is %+v", len(a.Admitted), a.State)
+			steps.Fail("%d turns come in a room that then is %+v", len(a.Admitted), a.State)
 		}
 		past.admission(a, begin, end)
 		more = a.More
@@ -138,7 +138,7 @@ func (past *history) take(p *player) {
 		}
 		o := p.stands("when there are places for all", one.user, driver.Active)
 		if o.Order != one.order {
-			script.Fail("the turn of %s came by order %d, and a poll is answered %+v", one.user, one.order, o)
+			steps.Fail("the turn of %s came by order %d, and a poll is answered %+v", one.user, one.order, o)
 		}
 	}
 }
@@ -149,7 +149,7 @@ func (past *history) admission(a driver.Admission, begin, end int64) {
 	last := int64(0)
 	for _, one := range a.Admitted {
 		if one.Order <= last {
-			script.Fail("%s is admitted by order %d after order %d", one.User, one.Order, last)
+			steps.Fail("%s is admitted by order %d after order %d", one.User, one.Order, last)
 		}
 		last = one.Order
 		past.enter(one.User, one.Order)
@@ -167,7 +167,7 @@ func (past *history) whole(p *player, everybody []string) {
 		}
 	}
 	if s := p.state(); s.Waiting != 0 || s.Active != inside {
-		script.Fail("%d are to be inside when all have entered, and the room is %+v", inside, s)
+		steps.Fail("%d are to be inside when all have entered, and the room is %+v", inside, s)
 	}
 }
 
@@ -176,13 +176,13 @@ func (past *history) whole(p *player, everybody []string) {
 func (past *history) everybody(all []string) {
 	for _, user := range all {
 		if _, entered := past.entered[user]; !entered && !past.left[user] {
-			script.Fail("%s came, never left, and never entered", user)
+			steps.Fail("%s came, never left, and never entered", user)
 		}
 	}
 	orders := map[int64]string{}
 	for _, one := range past.admitted {
 		if other, ok := orders[one.order]; ok {
-			script.Fail("%s and %s are admitted by order %d", other, one.user, one.order)
+			steps.Fail("%s and %s are admitted by order %d", other, one.user, one.order)
 		}
 		orders[one.order] = one.user
 	}
@@ -193,7 +193,7 @@ func (past *history) arrivals() {
 	users, orders := map[string]bool{}, map[int64]bool{}
 	for _, one := range past.arrived {
 		if users[one.user] || orders[one.order] {
-			script.Fail("%s has order %d, and the user or the order was there before", one.user, one.order)
+			steps.Fail("%s has order %d, and the user or the order was there before", one.user, one.order)
 		}
 		users[one.user], orders[one.order] = true, true
 	}
@@ -211,7 +211,7 @@ func inOrder(what string, all []given) {
 			highest = max(highest, ended[i].order)
 		}
 		if one.order <= highest {
-			script.Fail("%s: order %d was given out by a call that had ended before order %d was asked for", what, highest, one.order)
+			steps.Fail("%s: order %d was given out by a call that had ended before order %d was asked for", what, highest, one.order)
 		}
 	}
 }

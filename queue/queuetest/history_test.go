@@ -3,7 +3,7 @@ package queuetest
 import (
 	"testing"
 
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -29,7 +29,7 @@ func TestHistoryTells(t *testing.T) {
 		"before the orders of one call":   {past(in(1, 2, 10, "a"), in(1, 2, 12, "b"), in(3, 4, 9, "c")), false},
 		"ended as the other one was made": {past(in(1, 3, 10, "a"), in(2, 4, 9, "b")), true},
 	} {
-		if err := script.Try(c.past.arrivals); (err == nil) != c.ok {
+		if err := steps.Try(c.past.arrivals); (err == nil) != c.ok {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -51,7 +51,7 @@ func TestHistoryTellsWhoIsInTwiceOrLost(t *testing.T) {
 		"one for another":     {[]driver.Admission{admission(a, driver.Admitted{User: "b", Order: 1})}, false},
 	} {
 		past := &history{entered: map[string]int64{}, left: map[string]bool{}}
-		err := script.Try(func() {
+		err := steps.Try(func() {
 			for i, one := range c.all {
 				past.admission(one, int64(2*i), int64(2*i+1))
 			}

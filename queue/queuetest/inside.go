@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -27,7 +27,7 @@ func leaveAndDone(p *player) {
 			o.Order, o.Ahead = 0, 0
 		}
 		if o != want {
-			script.Fail("kind %d of %s is answered %+v, want %+v", kind, user, o, want)
+			steps.Fail("kind %d of %s is answered %+v, want %+v", kind, user, o, want)
 		}
 	}
 	gone, nothing := driver.Outcome{New: true}, driver.Outcome{}
@@ -46,7 +46,7 @@ func leaveAndDone(p *player) {
 	p.admits("two places", "c", "d")
 	p.join("b") // at the end: both places are taken
 	if s := p.state(); s.Departed != 4 || s.Entered != 5 || s.Joined != 7 || s.Expired+s.NoShows+s.Swept != 0 {
-		script.Fail("seven joined, five entered, four departed, and the room is %+v", s)
+		steps.Fail("seven joined, five entered, four departed, and the room is %+v", s)
 	}
 }
 
@@ -55,7 +55,7 @@ func verifyByEntry(p *player) {
 	p.r = limited(1)
 	verify := func(when, user string, entry int64, want bool) {
 		if o := p.one(driver.Visit{Kind: driver.Verify, User: user, Entry: entry}); (o.Status == driver.Active) != want {
-			script.Fail("%s the entry of %s verifies as %+v", when, user, o)
+			steps.Fail("%s the entry of %s verifies as %+v", when, user, o)
 		}
 	}
 	first := p.enter("a")
@@ -85,14 +85,14 @@ func activeTimeIsFixed(p *player) {
 		got := p.visit(visits(kind, "a")...)
 		o := got.Outcomes[0]
 		if off := got.Now.Add(o.Left).Sub(ends).Abs(); o.Status != driver.Active || o.New || off > 5*time.Millisecond {
-			script.Fail("visit %d of who is to be out at %s is answered %+v at %s", i, ends, o, got.Now)
+			steps.Fail("visit %d of who is to be out at %s is answered %+v at %s", i, ends, o, got.Now)
 		}
 	}
 	p.h.Advance(ends.Sub(got.Now) - 450*time.Second + 10*time.Second)
 	p.stands("after the time", "a", driver.None)
 	p.admits("after the time")
 	if s := p.state(); s.Expired != 1 || s.NoShows != 0 || s.Active != 0 {
-		script.Fail("one expired, and the room is %+v", s)
+		steps.Fail("one expired, and the room is %+v", s)
 	}
 }
 
@@ -121,6 +121,6 @@ func silentInsideAreOut(p *player) {
 	p.stands("after silence", "silent", driver.None)
 	p.stands("heard of in time", "loud", driver.Active)
 	if s := p.state(); s.Expired != 1 {
-		script.Fail("one was silent, and %d expired", s.Expired)
+		steps.Fail("one was silent, and %d expired", s.Expired)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -47,7 +47,7 @@ func (p *player) silent(users []string, orders []int64, alive ...string) []drive
 		p.visit(visits(driver.Heartbeat, alive...)...)
 	}
 	if n := p.sweep(); n != len(tickets) {
-		script.Fail("%d of %d were silent, and %d were swept", len(tickets), len(users), n)
+		steps.Fail("%d of %d were silent, and %d were swept", len(tickets), len(users), n)
 	}
 	return tickets
 }
@@ -56,7 +56,7 @@ func (p *player) silent(users []string, orders []int64, alive ...string) []drive
 func (p *player) comesBack(ticket driver.Visit, ahead int) {
 	o := p.one(ticket)
 	if want := (driver.Outcome{Status: driver.Waiting, Order: ticket.Order, Ahead: ahead, New: true, Returner: true}); o != want {
-		script.Fail("%s comes back to order %d, and is answered %+v, want %+v", ticket.User, ticket.Order, o, want)
+		steps.Fail("%s comes back to order %d, and is answered %+v, want %+v", ticket.User, ticket.Order, o, want)
 	}
 }
 
@@ -64,7 +64,7 @@ func (p *player) comesBack(ticket driver.Visit, ahead int) {
 func (p *player) joinsBehind(when string, ticket driver.Visit, ahead int) {
 	o := p.one(ticket)
 	if want := (driver.Outcome{Status: driver.Waiting, Order: o.Order, Ahead: ahead, New: true}); o != want || o.Order == ticket.Order {
-		script.Fail("%s %s comes back to order %d, and is answered %+v, want %+v", when, ticket.User, ticket.Order, o, want)
+		steps.Fail("%s %s comes back to order %d, and is answered %+v, want %+v", when, ticket.User, ticket.Order, o, want)
 	}
 }
 
@@ -85,11 +85,11 @@ func keptPlaceAfterSilence(p *player) {
 	p.comesBack(tickets[0], 0)
 	p.comesBack(tickets[1], 1)
 	if s := p.state(); s.Waiting != 6 || s.Returning != 3 || s.Returned != 3 || s.NoShows != 1 || s.Swept != 2 || s.Joined != 6 {
-		script.Fail("three of six came back, and the room is %+v", s)
+		steps.Fail("three of six came back, and the room is %+v", s)
 	}
 	o := p.one(driver.Visit{Kind: driver.Heartbeat, User: users[4]})
 	if want := (driver.Outcome{Status: driver.Waiting, Order: orders[4], Ahead: 2, Returner: true}); o != want {
-		script.Fail("the last of three returners is answered %+v, want %+v", o, want)
+		steps.Fail("the last of three returners is answered %+v, want %+v", o, want)
 	}
 	p.leave(users[0], users[2])
 	p.joinsBehind("after leaving", tickets[0], 3)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -48,7 +48,7 @@ func (p *player) turns(ticks int) (got []string) {
 			}
 		}
 		if a.Laned != before.Laned+laned {
-			script.Fail("%d of the turns %+v are said to be of lanes, and their number went from %d to %d", laned, a.Admitted, before.Laned, a.Laned)
+			steps.Fail("%d of the turns %+v are said to be of lanes, and their number went from %d to %d", laned, a.Admitted, before.Laned, a.Laned)
 		}
 	}
 	return got
@@ -71,15 +71,15 @@ func lanesTakeTheirShare(p *player) {
 			k := slices.Index([]byte("lmi"), user[0])
 			of[k] = append(of[k], user)
 			if most := 0.3*float64(i+1) + 1; float64(len(of[1])) > most {
-				script.Fail("in batches of %d %d of %d turns were those of a lane with a share of 0.3", batch, len(of[1]), i+1)
+				steps.Fail("in batches of %d %d of %d turns were those of a lane with a share of 0.3", batch, len(of[1]), i+1)
 			}
 		}
 		if len(got) != 40 || len(of[1]) < 11 || len(of[2]) != 2 {
-			script.Fail("in batches of %d, of %d turns %d were those of a lane with a share of 0.3, and %d those of two users with a share of 0.1", batch, len(got), len(of[1]), len(of[2]))
+			steps.Fail("in batches of %d, of %d turns %d were those of a lane with a share of 0.3, and %d those of two users with a share of 0.1", batch, len(got), len(of[1]), len(of[2]))
 		}
 		for i, users := range [][]string{line, members, invited} {
 			if !slices.Equal(of[i], users[:len(of[i])]) {
-				script.Fail("in batches of %d the turns were those of %v, in another order than the users came", batch, got)
+				steps.Fail("in batches of %d the turns were those of %v, in another order than the users came", batch, got)
 			}
 		}
 	}
@@ -113,7 +113,7 @@ func laneMembersStandInLine(p *player) {
 	p.joinLane("member", members...)
 	for i, user := range members {
 		if o := p.stands("in line", user, driver.Waiting); o.Ahead != i {
-			script.Fail("%d. of a lane, and answered %+v", i, o)
+			steps.Fail("%d. of a lane, and answered %+v", i, o)
 		}
 	}
 	p.join("l1", "l2", "l3")
@@ -121,7 +121,7 @@ func laneMembersStandInLine(p *player) {
 	p.join(members[0]) // in no lane any more
 	p.threshold(1000)
 	p.calls("all", members[1], members[3], members[4], members[5], "l1", "l2", "l3", members[0])
-	refused("a lane that there is not", script.Try(func() { p.joinLane("nobility", "x") }))
+	refused("a lane that there is not", steps.Try(func() { p.joinLane("nobility", "x") }))
 }
 
 // sharesOfOperatorsHold from their settings on, whatever the rules say; older settings, and
@@ -132,7 +132,7 @@ func sharesOfOperatorsHold(p *player) {
 	share := func(when string, member float64, least, most int) {
 		s := p.state()
 		if want := [driver.MaxLanes]driver.Lane{{Name: "member", Share: member}, {Name: "invited", Share: 0.2}}; s.Lanes != want {
-			script.Fail("%s the lanes are %+v, want %+v", when, s.Lanes, want)
+			steps.Fail("%s the lanes are %+v, want %+v", when, s.Lanes, want)
 		}
 		got := p.turns(5)
 		members := 0
@@ -142,7 +142,7 @@ func sharesOfOperatorsHold(p *player) {
 			}
 		}
 		if len(got) != 20 || members < least || members > most {
-			script.Fail("%s %d of %d turns were those of a lane with a share of %g", when, members, len(got), member)
+			steps.Fail("%s %d of %d turns were those of a lane with a share of %g", when, members, len(got), member)
 		}
 	}
 	shares := func(version int64, by map[string]float64) { p.knows(version, driver.Change{Shares: by}) }
@@ -158,7 +158,7 @@ func sharesOfOperatorsHold(p *player) {
 	share("after older settings", 0, 0, 0)
 	shares(5, map[string]float64{})
 	share("with the share of the rules", 0.1, 1, 3)
-	refused("a share below 0", script.Try(func() {
+	refused("a share below 0", steps.Try(func() {
 		p.change(driver.Change{Shares: map[string]float64{"member": -1}, Settings: new(int64(6))})
 	}))
 }

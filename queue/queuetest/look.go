@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -42,7 +42,7 @@ func lookIsExact(p *player) {
 			p.threshold(state.Active + state.Entitled + 2*n)
 			a := p.admit()
 			if len(a.Admitted) != min(2*n, len(line)) {
-				script.Fail("%d of %d were admitted to %d places", len(a.Admitted), len(line), 2*n)
+				steps.Fail("%d of %d were admitted to %d places", len(a.Admitted), len(line), 2*n)
 			}
 			line = line[len(a.Admitted):]
 			p.threshold(0)
@@ -60,7 +60,7 @@ func lookIsExact(p *player) {
 		for i := range snapshots {
 			p.store = p.h.Peers[i%len(p.h.Peers)]
 			if round%(1+3*i) == 0 {
-				script.Within(fmt.Sprintf("round %d, process %d", round, i), func() { snapshots[i].shows(p, line) })
+				steps.Within(fmt.Sprintf("round %d, process %d", round, i), func() { snapshots[i].shows(p, line) })
 			}
 		}
 	}
@@ -68,12 +68,12 @@ func lookIsExact(p *player) {
 	version := s.version
 	s.shows(p, line)
 	if s.full != 0 || s.version != version {
-		script.Fail("nothing happened, and version %d became %d; full: %d", version, s.version, s.full)
+		steps.Fail("nothing happened, and version %d became %d; full: %d", version, s.version, s.full)
 	}
 	v, err := p.store.Look(p.ctx, p.event, p.r, s.epoch, s.version)
-	script.Must(err)
+	steps.Do(err)
 	if len(v.Blocks) > 0 || v.Full || v.More {
-		script.Fail("nothing happened, and a look tells %d blocks, full: %t, more: %t", len(v.Blocks), v.Full, v.More)
+		steps.Fail("nothing happened, and a look tells %d blocks, full: %t, more: %t", len(v.Blocks), v.Full, v.More)
 	}
 }
 
@@ -89,7 +89,7 @@ func scattered(p *player, users []string) []int64 {
 	orders := make([]int64, len(users))
 	for i, o := range got.Outcomes {
 		if orders[i] = o.Order; o.Status != driver.Waiting || o.Ahead != i || i > 0 && orders[i] != orders[i-1]+driver.BlockSize {
-			script.Fail("position %d is answered %+v", all[i].Position, o)
+			steps.Fail("position %d is answered %+v", all[i].Position, o)
 		}
 	}
 	return orders
@@ -102,15 +102,15 @@ func lookInPages(p *player) {
 	var s, other snapshot
 	s.shows(p, orders)
 	if s.looks < 3 || s.full != 1 {
-		script.Fail("%d blocks came in %d answers, %d of them full", len(users), s.looks, s.full)
+		steps.Fail("%d blocks came in %d answers, %d of them full", len(users), s.looks, s.full)
 	}
 
 	// Changes between two answers are in one of them.
 	v, err := p.store.Look(p.ctx, p.event, p.r, 0, 0)
-	script.Must(err)
+	steps.Do(err)
 	other.apply(v)
 	if !v.More || !v.Full || len(v.Blocks) == 0 {
-		script.Fail("the first of %d blocks: %d, full: %t, more: %t", len(users), len(v.Blocks), v.Full, v.More)
+		steps.Fail("the first of %d blocks: %d, full: %t, more: %t", len(users), len(v.Blocks), v.Full, v.More)
 	}
 	var leave []driver.Visit
 	var stay []int64
@@ -125,7 +125,7 @@ func lookInPages(p *player) {
 	for _, one := range []*snapshot{&other, &s} {
 		one.shows(p, stay)
 		if one.full != 0 {
-			script.Fail("a snapshot of the same epoch was answered in full")
+			steps.Fail("a snapshot of the same epoch was answered in full")
 		}
 	}
 	new(snapshot).shows(p, stay)
@@ -140,9 +140,9 @@ func lookFromElsewhere(p *player) {
 		{epoch: s.epoch}, {epoch: s.epoch + 1, version: s.version}, {version: s.version}, {epoch: s.epoch, version: s.version + 1000},
 	} {
 		v, err := p.store.Look(p.ctx, p.event, p.r, from.epoch, from.version)
-		script.Must(err)
+		steps.Do(err)
 		if !v.Full || v.More || v.Version != s.version || v.Epoch != s.epoch || len(v.Blocks) != len(s.blocks) {
-			script.Fail("the room is at version %d of epoch %d, and version %d of epoch %d is answered with %d blocks of version %d, full: %t, more: %t",
+			steps.Fail("the room is at version %d of epoch %d, and version %d of epoch %d is answered with %d blocks of version %d, full: %t, more: %t",
 				s.version, s.epoch, from.version, from.epoch, len(v.Blocks), v.Version, v.Full, v.More)
 		}
 	}
@@ -161,13 +161,13 @@ func lookAfterALongTime(p *player) {
 		for range 4 {
 			p.h.Advance(time.Hour)
 			if n := p.sweep(); n != 0 {
-				script.Fail("%d were removed", n)
+				steps.Fail("%d were removed", n)
 			}
 		}
 		old := all // looked before any of them left
 		old.blocks = maps.Clone(all.blocks)
 		for what, s := range map[string]*snapshot{"before they left": &old, "nothing": new(snapshot)} {
-			script.Within(fmt.Sprintf("%d left; from %s", gone, what), func() { s.shows(p, orders[gone:]) })
+			steps.Within(fmt.Sprintf("%d left; from %s", gone, what), func() { s.shows(p, orders[gone:]) })
 		}
 	}
 }
@@ -183,6 +183,6 @@ func lookAtNothing(p *player) {
 	}
 	s.shows(p, p.join("a"))
 	if s.epoch != epoch {
-		script.Fail("epoch %d of an event that nobody used became %d when somebody came", epoch, s.epoch)
+		steps.Fail("epoch %d of an event that nobody used became %d when somebody came", epoch, s.epoch)
 	}
 }

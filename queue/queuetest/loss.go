@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -27,7 +27,7 @@ func lossCases() []testCase {
 // lose makes the store lose its data.
 func (p *player) lose() {
 	if err := p.h.Lose(p.ctx); err != nil {
-		script.Fail("lose: %w", err)
+		steps.Fail("lose: %w", err)
 	}
 }
 
@@ -55,11 +55,11 @@ func lossBeginsAnEpoch(p *player) {
 	tickets := p.lost("a", "b")
 	s.shows(p, nil)
 	if s.epoch == epoch {
-		script.Fail("the epoch is %d before and after a loss", epoch)
+		steps.Fail("the epoch is %d before and after a loss", epoch)
 	}
 	orders := p.join("newcomer")
 	if orders[0] <= tickets[1].Order {
-		script.Fail("a newcomer has order %d after a loss, and order %d was before it", orders[0], tickets[1].Order)
+		steps.Fail("a newcomer has order %d after a loss, and order %d was before it", orders[0], tickets[1].Order)
 	}
 	beats := driver.Beats{Epoch: epoch, Orders: []int64{tickets[0].Order, orders[0]}}
 	p.visitWith(beats)
@@ -83,11 +83,11 @@ func lostLineFormsAgain(p *player) {
 			}
 		}
 		if want := (driver.Outcome{Status: driver.Waiting, Order: tickets[i].Order, Ahead: ahead, New: true}); o != want {
-			script.Fail("the ticket of order %d is answered %+v after a loss, want %+v", tickets[i].Order, o, want)
+			steps.Fail("the ticket of order %d is answered %+v after a loss, want %+v", tickets[i].Order, o, want)
 		}
 	}
 	if got.Settling <= 0 {
-		script.Fail("tickets came to a young room, and it does not settle")
+		steps.Fail("tickets came to a young room, and it does not settle")
 	}
 	var orders []int64
 	for _, ticket := range tickets {
@@ -108,18 +108,18 @@ func lostTicketCountsOnce(p *player) {
 		p.leave("b")
 		o := p.one(v)
 		if o.Status != driver.Waiting || o.Ahead != 1+i || o.Order <= last {
-			script.Fail("a ticket that was used is answered %+v, behind order %d", o, last)
+			steps.Fail("a ticket that was used is answered %+v, behind order %d", o, last)
 		}
 		last = o.Order
 	}
 	if o := p.one(tickets[0]); o.Order != tickets[0].Order || o.Ahead != 0 {
-		script.Fail("the ticket of order %d is answered %+v", tickets[0].Order, o)
+		steps.Fail("the ticket of order %d is answered %+v", tickets[0].Order, o)
 	}
 	// A ticket of this epoch was used when its owner lined up.
 	s := p.state()
 	here := driver.Visit{Kind: driver.Check, User: "late", Epoch: s.Epoch, Order: got.Outcomes[1].Order, Until: s.Now.Add(time.Hour)}
 	if o := p.one(here); o.Order <= last {
-		script.Fail("order %d of this epoch is answered %+v, behind order %d", here.Order, o, last)
+		steps.Fail("order %d of this epoch is answered %+v, behind order %d", here.Order, o, last)
 	}
 }
 
@@ -131,7 +131,7 @@ func roomSettlesAfterALoss(p *player) {
 	p.one(tickets[2])
 	s := p.state()
 	if s.Settling <= 0 || s.Settling > p.r.Settle {
-		script.Fail("a ticket came to a young room, which settles for %s", s.Settling)
+		steps.Fail("a ticket came to a young room, which settles for %s", s.Settling)
 	}
 	p.admits("while it settles")
 	p.leave("c")
@@ -142,7 +142,7 @@ func roomSettlesAfterALoss(p *player) {
 	p.h.Advance(s.Settling/2 + time.Second)
 	p.admits("when it has settled", "a", "b", "newcomer")
 	if s := p.state(); s.Settling != 0 {
-		script.Fail("it has settled, and settles for %s", s.Settling)
+		steps.Fail("it has settled, and settles for %s", s.Settling)
 	}
 }
 
@@ -154,7 +154,7 @@ func newcomerBeforeTheFirstTicket(p *player) {
 	heard := [2]driver.Heard{{}, {Epoch: tickets[0].Epoch, At: tickets[0].Until.Add(-time.Minute)}}
 	got := p.visitWith(driver.Beats{Heard: heard}, checks("newcomer")...)
 	if got.Outcomes[0].Status != driver.Waiting || got.Settling <= 0 || got.Settling > p.r.Settle {
-		script.Fail("a newcomer to a room that lost its line: %+v; the room settles for %s", got.Outcomes[0], got.Settling)
+		steps.Fail("a newcomer to a room that lost its line: %+v; the room settles for %s", got.Outcomes[0], got.Settling)
 	}
 	p.one(tickets[0])
 	p.h.Advance(got.Settling + time.Second)
@@ -167,7 +167,7 @@ func ticketToASettledRoom(p *player) {
 	p.h.Advance(p.r.Settle + time.Second)
 	o := p.one(tickets[1])
 	if o.Status != driver.Waiting || o.Order <= tickets[1].Order || o.Ahead != 1 {
-		script.Fail("the ticket of order %d is answered %+v, and comes too late", tickets[1].Order, o)
+		steps.Fail("the ticket of order %d is answered %+v, and comes too late", tickets[1].Order, o)
 	}
 	p.r.Threshold = 3
 	p.admits("a room that is not young", "newcomer", "b")
@@ -194,10 +194,10 @@ func (p *player) counted(when string, v driver.Visit, heard driver.Heard, counts
 		ahead = 0
 	}
 	if want := (driver.Outcome{Status: driver.Waiting, Order: o.Order, Ahead: ahead, New: true}); o != want || counts != (o.Order == v.Order) {
-		script.Fail("a ticket %s is answered %+v, want %+v", when, o, want)
+		steps.Fail("a ticket %s is answered %+v, want %+v", when, o, want)
 	}
 	if counts != (got.Settling > 0) {
-		script.Fail("after a ticket %s the room settles for %s", when, got.Settling)
+		steps.Fail("after a ticket %s the room settles for %s", when, got.Settling)
 	}
 }
 
@@ -230,11 +230,11 @@ func ticketFromBeforeAnOutage(p *player) {
 	p.counted("renewed before an outage that no process saw", ticket("unseen", before.Now.Add(time.Second)), present, false)
 	p.counted("renewed until the outage", ticket("new", before.Now.Add(time.Second)), heard, true)
 	if o := p.one(ticket("also new", before.Now.Add(time.Second))); o.Ahead != 0 {
-		script.Fail("the store does not remember when the room was heard of: %+v", o)
+		steps.Fail("the store does not remember when the room was heard of: %+v", o)
 	}
 	got := p.visitWith(driver.Beats{Heard: [2]driver.Heard{early}}, ticket("old", before.Now.Add(-time.Second)))
 	if got.Outcomes[0].Ahead != got.Waiting-1 {
-		script.Fail("a ticket renewed before the outage is answered %+v of %d", got.Outcomes[0], got.Waiting)
+		steps.Fail("a ticket renewed before the outage is answered %+v of %d", got.Outcomes[0], got.Waiting)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -110,7 +110,7 @@ func (m *model) counts(v driver.Visit, now time.Time) bool {
 		since = m.lost
 	}
 	if v.Until.Sub(since).Abs() < near {
-		script.Stop(errTooClose)
+		steps.Do(errTooClose)
 	}
 	return v.Until.After(since)
 }
@@ -140,7 +140,7 @@ const all = 1 << 60
 func (m *model) pass(now time.Time) {
 	for user, g := range m.inside {
 		if g.ends.Sub(now).Abs() < near {
-			script.Stop(errTooClose)
+			steps.Do(errTooClose)
 		}
 		if g.ends.After(now) {
 			continue
@@ -151,7 +151,7 @@ func (m *model) pass(now time.Time) {
 	for user, t := range m.turns {
 		silent, ends := t.last.Add(m.r.Turn), t.last.Add(m.r.NoShow)
 		if silent.Sub(now).Abs() < near || ends.Sub(now).Abs() < near {
-			script.Stop(errTooClose)
+			steps.Do(errTooClose)
 		}
 		t.silent = !t.heard && silent.Before(now)
 		if ends.Before(now) {
@@ -166,14 +166,14 @@ func (m *model) pass(now time.Time) {
 	}
 	for user, t := range m.missed {
 		if t.until.Sub(now).Abs() < near {
-			script.Stop(errTooClose)
+			steps.Do(errTooClose)
 		}
 		if t.until.Before(now) {
 			delete(m.missed, user)
 		}
 	}
 	if m.settled.Sub(now).Abs() < near || m.begun.Add(m.r.Settle).Sub(now).Abs() < soon {
-		script.Stop(errTooClose)
+		steps.Do(errTooClose)
 	}
 }
 
@@ -191,7 +191,7 @@ func (m *model) visited(v driver.Visit, o driver.Outcome, s driver.State) {
 		want.Left = o.Left
 	}
 	if o != want {
-		script.Fail("it is answered %+v, want %+v", o, want)
+		steps.Fail("it is answered %+v, want %+v", o, want)
 	}
 }
 
@@ -264,7 +264,7 @@ func (m *model) arrive(v driver.Visit, o driver.Outcome, s driver.State) driver.
 	}
 	if m.counts(v, s.Now) {
 		if s.Settling <= 0 {
-			script.Fail("a ticket comes to a young room, which does not settle")
+			steps.Fail("a ticket comes to a young room, which does not settle")
 		}
 		m.settled = s.Now.Add(s.Settling)
 		if !m.used[v.Order] {
@@ -273,7 +273,7 @@ func (m *model) arrive(v driver.Visit, o driver.Outcome, s driver.State) driver.
 	}
 	if order == 0 {
 		if order = o.Order; order <= m.top {
-			script.Fail("the end of the line has order %d, and order %d was given out", order, m.top)
+			steps.Fail("the end of the line has order %d, and order %d was given out", order, m.top)
 		}
 	}
 	m.used[order] = true
@@ -291,7 +291,7 @@ func (m *model) arrive(v driver.Visit, o driver.Outcome, s driver.State) driver.
 func (m *model) admitted(a driver.Admission) {
 	if ends := a.Now.Add(a.Next); ends.Sub(m.tickEnds).Abs() > near {
 		if a.Now.Before(m.tickEnds.Add(-near)) {
-			script.Fail("a tick was to end at %s, and at %s another one ends at %s", m.tickEnds, a.Now, ends)
+			steps.Fail("a tick was to end at %s, and at %s another one ends at %s", m.tickEnds, a.Now, ends)
 		}
 		m.tickEnds, m.inTick = ends, 0
 	}
@@ -305,24 +305,24 @@ func (m *model) admitted(a driver.Admission) {
 	}
 	want := may()
 	if len(a.Admitted) != want {
-		script.Fail("%d turns come, want %d: %d wait, %d are entitled, %d of %d are inside, %d turns came in this tick",
+		steps.Fail("%d turns come, want %d: %d wait, %d are entitled, %d of %d are inside, %d turns came in this tick",
 			len(a.Admitted), want, len(m.line), len(m.turns), len(m.inside), m.threshold, m.inTick)
 	}
 	for i, one := range a.Admitted {
-		script.Within(fmt.Sprintf("admission %d", i), func() {
+		steps.Within(fmt.Sprintf("admission %d", i), func() {
 			m.turns[one.User] = &turnOf{order: one.Order, last: a.Now, of: m.turnComes(one)}
 		})
 	}
 	m.inTick += want
 	if a.More != (may() > 0) {
-		script.Fail("after an admission of %d there are more: %t", want, a.More)
+		steps.Fail("after an admission of %d there are more: %t", want, a.More)
 	}
 	if counted(a.Stays) != len(m.inside) {
-		script.Fail("%d are inside, and the stays are %+v", len(m.inside), a.Stays)
+		steps.Fail("%d are inside, and the stays are %+v", len(m.inside), a.Stays)
 	}
 	s := a.State
 	if s.Joined != m.joined || s.Entered != m.entered || s.NoShows != m.noShows || s.Expired != m.expired || s.Departed != m.departed || s.Swept != m.removed || s.Returned != m.returned {
-		script.Fail("%d joined, %d entered, %d did not show up, %d expired, %d departed, %d were swept, %d returned; and the room is %+v",
+		steps.Fail("%d joined, %d entered, %d did not show up, %d expired, %d departed, %d were swept, %d returned; and the room is %+v",
 			m.joined, m.entered, m.noShows, m.expired, m.departed, m.removed, m.returned, s)
 	}
 }
@@ -336,9 +336,9 @@ func (m *model) stays(now time.Time, orders []int64, removed int, guarded bool) 
 		silent := now.Sub(w.heard)
 		switch {
 		case here && !guarded && silent > m.r.Seen+precision:
-			script.Fail("%s was silent for %s, and is left in the line", w.user, silent)
+			steps.Fail("%s was silent for %s, and is left in the line", w.user, silent)
 		case !here && (guarded || silent < m.r.Seen-near):
-			script.Fail("%s was heard of %s ago, and is removed; too soon for a sweep: %t", w.user, silent, guarded)
+			steps.Fail("%s was heard of %s ago, and is removed; too soon for a sweep: %t", w.user, silent, guarded)
 		case here:
 			stay = append(stay, w)
 		default:
@@ -348,7 +348,7 @@ func (m *model) stays(now time.Time, orders []int64, removed int, guarded bool) 
 	}
 	gone += m.returnersStay(now, guarded)
 	if gone != removed {
-		script.Fail("%d are gone, and %d were removed", gone, removed)
+		steps.Fail("%d are gone, and %d were removed", gone, removed)
 	}
 	m.line = stay
 	m.removed += int64(gone)
@@ -360,7 +360,7 @@ func (m *model) state(s driver.State) {
 	_, silent := m.before(behind)
 	if s.Epoch != m.epoch || s.Waiting != len(m.line)+len(m.back)+len(m.turns) || s.Laned != m.called(laned) || s.Returning != len(m.back)+m.called(returning) || s.Active != len(m.inside) || s.Entitled != m.called(lined) || s.Silent != silent ||
 		s.Threshold != m.threshold || s.Paused != m.paused || s.Gated || (s.Settling-settling).Abs() > near {
-		script.Fail("the room is %+v; want epoch %d, %d in line, %d returners, %d inside, %d entitled, %d silent, threshold %d, paused %t, settling %s",
+		steps.Fail("the room is %+v; want epoch %d, %d in line, %d returners, %d inside, %d entitled, %d silent, threshold %d, paused %t, settling %s",
 			s, m.epoch, len(m.line), len(m.back), len(m.inside), len(m.turns), silent, m.threshold, m.paused, settling)
 	}
 }

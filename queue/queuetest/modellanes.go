@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -85,7 +85,7 @@ func (m *model) comesBack(v driver.Visit, now time.Time) (order int64) {
 		order = t.order
 	} else if ends := v.Until.Add(m.r.Keep); v.Epoch == m.epoch && m.kept[v.Order] {
 		if ends.Sub(now).Abs() < near {
-			script.Stop(errTooClose)
+			steps.Do(errTooClose)
 		}
 		if ends.Before(now) {
 			return 0
@@ -127,27 +127,27 @@ func (m *model) turnComes(one driver.Admitted) class {
 		s.fromLane++
 		m.line = slices.Delete(m.line, member, member+1)
 		if most := walkShare*float64(s.turns) + 2; float64(s.fromLane) > most {
-			script.Fail("%+v: %d of %d turns came in the lane with a share of %g", one, s.fromLane, s.turns, walkShare)
+			steps.Fail("%+v: %d of %d turns came in the lane with a share of %g", one, s.fromLane, s.turns, walkShare)
 		}
 	case returners && first(m.back[0]):
 		of = returning
 		if s.sinceReturner < 4 && len(m.line) > 0 {
-			script.Fail("%+v: the turn of a returner came %d turns after that of another", one, s.sinceReturner)
+			steps.Fail("%+v: the turn of a returner came %d turns after that of another", one, s.sinceReturner)
 		}
 		s.sinceReturner = 0
 		m.back = m.back[1:]
 	default:
-		script.Fail("the turn of %+v came; in line wait %+v, among the returners %+v", one, m.line, m.back)
+		steps.Fail("the turn of %+v came; in line wait %+v, among the returners %+v", one, m.line, m.back)
 	}
 	if s.sinceReturner++; of == returning || !returners {
 		s.withReturner = 0
 	} else if s.withReturner++; s.withReturner > 3 {
-		script.Fail("%+v: %d turns came one after the other while a returner waited", one, s.withReturner)
+		steps.Fail("%+v: %d turns came one after the other while a returner waited", one, s.withReturner)
 	}
 	if fromLane || member < 0 {
 		s.withMember = 0
 	} else if s.withMember++; s.withMember > 5 {
-		script.Fail("%+v: %d turns came one after the other while a user of the lane waited", one, s.withMember)
+		steps.Fail("%+v: %d turns came one after the other while a user of the lane waited", one, s.withMember)
 	}
 	return of
 }
@@ -161,7 +161,7 @@ func (m *model) returnersStay(now time.Time, guarded bool) (gone int) {
 	for _, w := range m.back {
 		switch silent := now.Sub(w.heard); {
 		case (silent - m.r.Seen).Abs() < soon:
-			script.Stop(errTooClose)
+			steps.Do(errTooClose)
 		case silent > m.r.Seen:
 			gone++
 		default:

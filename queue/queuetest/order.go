@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -27,7 +27,7 @@ func orderOfArrival(p *player) {
 		p.store = p.h.Peers[i%len(p.h.Peers)]
 		o := p.join(user)
 		if o[0] <= last {
-			script.Fail("%s has order %d, and who came before them %d", user, o[0], last)
+			steps.Fail("%s has order %d, and who came before them %d", user, o[0], last)
 		}
 		last = o[0]
 	}
@@ -47,7 +47,7 @@ func orderWithinACall(p *player) {
 		want[i] = driver.Admitted{User: users[i], Order: orders[i]}
 	}
 	if !slices.Equal(a.Admitted, want) {
-		script.Fail("of %s the first 300 are not admitted by order: %v", abbreviate("arrivals", users), a.Admitted)
+		steps.Fail("of %s the first 300 are not admitted by order: %v", abbreviate("arrivals", users), a.Admitted)
 	}
 }
 
@@ -57,11 +57,11 @@ func onePlaceEach(p *player) {
 	all := slices.Concat(got.Outcomes, again.Outcomes)
 	for i, user := range []int{0, 1, 0, 1, 0, 1, 0} { // which of the first two it is
 		if want := (driver.Outcome{Status: driver.Waiting, Order: all[user].Order, Ahead: user, New: i < 2}); all[i] != want {
-			script.Fail("visit %d of two users is answered %+v, want %+v", i, all[i], want)
+			steps.Fail("visit %d of two users is answered %+v, want %+v", i, all[i], want)
 		}
 	}
 	if again.Waiting != 2 || again.Joined != 2 {
-		script.Fail("two users checked several times, and the room is %+v", again.State)
+		steps.Fail("two users checked several times, and the room is %+v", again.State)
 	}
 }
 
@@ -73,7 +73,7 @@ func firstOrderIsTheTime(p *player) {
 	after := p.state()
 	low, high := before.Now.Add(-time.Second).UnixMicro(), after.Now.Add(time.Second).UnixMicro()
 	if orders[0] < low || orders[0] > high {
-		script.Fail("the first order is %d between %d and %d", orders[0], low, high)
+		steps.Fail("the first order is %d between %d and %d", orders[0], low, high)
 	}
 }
 
@@ -95,10 +95,10 @@ func aheadIsExact(p *player) {
 	got := p.visit(visits(driver.Heartbeat, stay...)...)
 	for i, o := range got.Outcomes {
 		if o.Status != driver.Waiting || o.Ahead != i || o.New {
-			script.Fail("%d wait before %s, who is answered %+v", i, stay[i], o)
+			steps.Fail("%d wait before %s, who is answered %+v", i, stay[i], o)
 		}
 	}
 	if got.Waiting != len(stay) {
-		script.Fail("%d wait, want %d", got.Waiting, len(stay))
+		steps.Fail("%d wait, want %d", got.Waiting, len(stay))
 	}
 }

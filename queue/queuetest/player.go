@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -33,9 +33,9 @@ func limited(threshold int) driver.Rules {
 }
 
 // play makes a case of steps, which play a new event by [rules].
-func play(steps func(p *player)) func(context.Context, Harness) error {
+func play(do func(p *player)) func(context.Context, Harness) error {
 	return func(ctx context.Context, h Harness) error {
-		return script.Try(func() { steps(newPlayer(ctx, h, rules)) })
+		return steps.Try(func() { do(newPlayer(ctx, h, rules)) })
 	}
 }
 
@@ -82,14 +82,14 @@ func (p *player) visitWith(b driver.Beats, all ...driver.Visit) driver.Visited {
 		n := min(len(all), driver.MaxVisits)
 		got, err := p.store.Visit(p.ctx, p.event, p.r, b, all[:n])
 		if err != nil {
-			script.Fail("visit: %w", err)
+			steps.Fail("visit: %w", err)
 		}
 		if len(got.Outcomes) != n {
-			script.Fail("%d outcomes of %d visits", len(got.Outcomes), n)
+			steps.Fail("%d outcomes of %d visits", len(got.Outcomes), n)
 		}
 		for i, o := range got.Outcomes {
 			if !sensible(o) {
-				script.Fail("visit %+v: the outcome is %+v", all[i], o)
+				steps.Fail("visit %+v: the outcome is %+v", all[i], o)
 			}
 		}
 		p.sane("visit", got.State)
@@ -119,7 +119,7 @@ func (p *player) sane(call string, s driver.State) {
 	if s.Epoch == 0 || s.Now.IsZero() || s.Active < 0 || s.Silent < 0 || s.Laned < 0 || s.Returning < 0 ||
 		s.Entitled < 0 || s.Entitled+s.Laned < s.Silent || s.Waiting < s.Entitled+s.Laned+s.Returning ||
 		s.Settling < 0 || s.Settling > p.r.Settle || s.Rate.Admitted < 0 || s.Rate.Over < 0 || s.Rate.Over > 62*time.Second {
-		script.Fail("%s: the state is %+v", call, s)
+		steps.Fail("%s: the state is %+v", call, s)
 	}
 }
 
@@ -139,21 +139,21 @@ func (p *player) admit() driver.Admission {
 	for {
 		a, err := p.store.Admit(p.ctx, p.event, p.r)
 		if err != nil {
-			script.Fail("admit: %w", err)
+			steps.Fail("admit: %w", err)
 		}
 		if len(a.Admitted) > driver.MaxChunk {
-			script.Fail("one call admits %d, and may %d", len(a.Admitted), driver.MaxChunk)
+			steps.Fail("one call admits %d, and may %d", len(a.Admitted), driver.MaxChunk)
 		}
 		if a.Next <= 0 || a.Next > p.r.Tick {
-			script.Fail("the next tick of %s is to begin in %s", p.r.Tick, a.Next)
+			steps.Fail("the next tick of %s is to begin in %s", p.r.Tick, a.Next)
 		}
 		p.sane("admit", a.State)
 		// A turn comes for each free place without a taker, and for each silent user.
 		if len(a.Admitted) > 0 && (a.Active+a.Entitled-a.Silent > a.Threshold+a.Silent || a.Active >= a.Threshold || a.Paused || a.Settling > 0) {
-			script.Fail("%d turns come in a room that then is %+v", len(a.Admitted), a.State)
+			steps.Fail("%d turns come in a room that then is %+v", len(a.Admitted), a.State)
 		}
 		if a.More && len(a.Admitted) == 0 {
-			script.Fail("nobody is admitted, and yet there are more: %+v", a)
+			steps.Fail("nobody is admitted, and yet there are more: %+v", a)
 		}
 		a.Admitted = append(sum.Admitted, a.Admitted...)
 		if sum = a; !a.More {
@@ -168,17 +168,17 @@ func (p *player) sweep() int {
 	for {
 		s, err := p.store.Sweep(p.ctx, p.event, p.r, from)
 		if err != nil {
-			script.Fail("sweep: %w", err)
+			steps.Fail("sweep: %w", err)
 		}
 		if s.Removed < 0 || s.Removed > driver.MaxChunk {
-			script.Fail("one call removes %d, and may %d", s.Removed, driver.MaxChunk)
+			steps.Fail("one call removes %d, and may %d", s.Removed, driver.MaxChunk)
 		}
 		p.sane("sweep", s.State)
 		if removed += s.Removed; s.Done {
 			return removed
 		}
 		if s.Next < from || s.Next == 0 || s.Next == from && s.Removed == 0 {
-			script.Fail("a sweep from block %d that removed %d is to go on at block %d", from, s.Removed, s.Next)
+			steps.Fail("a sweep from block %d that removed %d is to go on at block %d", from, s.Removed, s.Next)
 		}
 		from = s.Next
 	}
@@ -187,7 +187,7 @@ func (p *player) sweep() int {
 func (p *player) change(c driver.Change) driver.State {
 	s, err := p.store.Change(p.ctx, p.event, p.r, c)
 	if err != nil {
-		script.Fail("change: %w", err)
+		steps.Fail("change: %w", err)
 	}
 	p.sane("change", s)
 	return s
@@ -195,18 +195,18 @@ func (p *player) change(c driver.Change) driver.State {
 
 func (p *player) threshold(n int) {
 	if s := p.change(driver.Change{Threshold: &n}); s.Threshold != n {
-		script.Fail("the threshold is %d after it was set to %d", s.Threshold, n)
+		steps.Fail("the threshold is %d after it was set to %d", s.Threshold, n)
 	}
 }
 
 func (p *player) pause(on bool) {
 	if s := p.change(driver.Change{Paused: &on}); s.Paused != on {
-		script.Fail("paused is %t after it was set to %t", s.Paused, on)
+		steps.Fail("paused is %t after it was set to %t", s.Paused, on)
 	}
 }
 
 func (p *player) gate(on bool, positions int64) {
 	if s := p.change(driver.Change{Gate: &driver.Gate{On: on, Positions: positions}}); s.Gated != on {
-		script.Fail("gated is %t after it was set to %t", s.Gated, on)
+		steps.Fail("gated is %t after it was set to %t", s.Gated, on)
 	}
 }

@@ -3,7 +3,7 @@ package queuetest
 import (
 	"time"
 
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -30,7 +30,7 @@ func goesOnAboveWhatIsKnown(p *player) {
 		got := p.visitWith(known, all...)
 		o := got.Outcomes[0]
 		if want := (driver.Outcome{Status: driver.Waiting, Order: o.Order, Ahead: 2 + i, New: true}); o != want || o.Order <= last {
-			script.Fail("%s comes after order %d is known, and is answered %+v", user, last, o)
+			steps.Fail("%s comes after order %d is known, and is answered %+v", user, last, o)
 		}
 		last = o.Order + int64(i%2)*70_000
 	}
@@ -64,10 +64,10 @@ func ticketsOfLostWrites(p *player) {
 		o := p.one(one.v)
 		want := driver.Outcome{Status: driver.Waiting, Order: o.Order, Ahead: one.ahead, New: true}
 		if o != want || one.own != (one.v.Order > 0 && o.Order == one.v.Order) {
-			script.Fail("after orders up to %d were lost, and %d was given, %+v is answered %+v", last+100, after, one.v, o)
+			steps.Fail("after orders up to %d were lost, and %d was given, %+v is answered %+v", last+100, after, one.v, o)
 		}
 	}
 	if s := p.state(); s.Settling != 0 {
-		script.Fail("tickets of lost writes settle the room for %s", s.Settling)
+		steps.Fail("tickets of lost writes settle the room for %s", s.Settling)
 	}
 }

@@ -3,7 +3,7 @@ package queuetest
 import (
 	"slices"
 
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -38,7 +38,7 @@ func returnersTakeEveryFourthTurn(p *player) {
 		}
 		want = append(want, users[5])
 		if !slices.Equal(got, want) {
-			script.Fail("in batches of %d the turns were those of %v, want %v", batch, got, want)
+			steps.Fail("in batches of %d the turns were those of %v, want %v", batch, got, want)
 		}
 	}
 }
@@ -94,13 +94,13 @@ func (s *positions) poll(when string) {
 			continue
 		}
 		if was, known := s.ahead[user]; known && o.Ahead > was {
-			script.Fail("%s %d are ahead of %s, and %d were", when, o.Ahead, user, was)
+			steps.Fail("%s %d are ahead of %s, and %d were", when, o.Ahead, user, was)
 		}
 		if s.ahead[user] = o.Ahead; o.Turn {
 			continue
 		}
 		if o.Ahead != before {
-			script.Fail("%s %d are ahead of %s, and %d by the bits of the line and the room %+v", when, o.Ahead, user, before, got.State)
+			steps.Fail("%s %d are ahead of %s, and %d by the bits of the line and the room %+v", when, o.Ahead, user, before, got.State)
 		}
 		before++
 	}

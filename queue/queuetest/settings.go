@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/driver"
 )
@@ -33,14 +33,14 @@ func guarded(threshold int) driver.Rules {
 func (p *player) knows(version int64, c driver.Change) {
 	c.Settings = &version
 	if s := p.change(c); s.Closed || s.Settings < version {
-		script.Fail("after version %d of the settings the room is %+v", version, s)
+		steps.Fail("after version %d of the settings the room is %+v", version, s)
 	}
 }
 
 // closed expects a room that no user enters, and that does not know its settings.
 func (p *player) closed(when string) {
 	if s := p.state(); !s.Closed || !s.Paused || s.Settings != 0 {
-		script.Fail("%s the room is %+v, and should be closed", when, s)
+		steps.Fail("%s the room is %+v, and should be closed", when, s)
 	}
 }
 
@@ -54,7 +54,7 @@ func closedUntilTheSettingsAreKnown(p *player) {
 	p.admits("when nothing was set", "a", "b")
 	p.enter("c")
 	if s := p.state(); s.Closed || s.Paused {
-		script.Fail("the room is closed again: %+v", s)
+		steps.Fail("the room is closed again: %+v", s)
 	}
 }
 
@@ -75,7 +75,7 @@ func olderSettingsChangeNothing(p *player) {
 	p.r = guarded(1)
 	expect := func(version int64, threshold int, paused bool) {
 		if s := p.state(); s.Settings != version || s.Threshold != threshold || s.Paused != paused {
-			script.Fail("the room is %+v, want version %d, threshold %d, paused %t", s, version, threshold, paused)
+			steps.Fail("the room is %+v, want version %d, threshold %d, paused %t", s, version, threshold, paused)
 		}
 	}
 	p.knows(5, driver.Change{Threshold: new(7), Paused: new(true)})
@@ -95,7 +95,7 @@ func olderSettingsChangeNothing(p *player) {
 // expectChallenge expects what operators have set of the challenge: nil, true or false.
 func (p *player) expectChallenge(when string, want *bool) {
 	if s := p.state(); switched(s.Challenge) != switched(want) {
-		script.Fail("%s the challenge is %s, want %s", when, switched(s.Challenge), switched(want))
+		steps.Fail("%s the challenge is %s, want %s", when, switched(s.Challenge), switched(want))
 	}
 }
 
@@ -133,7 +133,7 @@ func challengeOfOperatorsHolds(p *player) {
 	p.change(driver.Change{Threshold: new(5), Stock: &driver.Stock{}})
 	p.expectChallenge("beside shares of lanes", on)
 	if s := p.state(); s.Lanes[0].Share != 0.5 {
-		script.Fail("beside the challenge the share of a lane is %g, want 0.5", s.Lanes[0].Share)
+		steps.Fail("beside the challenge the share of a lane is %g, want 0.5", s.Lanes[0].Share)
 	}
 	p.knows(5, driver.Change{Shares: map[string]float64{"member": 0.2}})
 	p.expectChallenge("after settings with shares alone", nil)
@@ -162,7 +162,7 @@ func CheckSettings(ctx context.Context, s queue.Settings) error {
 	expect := func(want queue.Setting) {
 		got, err := s.Load(ctx, event)
 		if err != nil {
-			script.Fail("load: %w", err)
+			steps.Fail("load: %w", err)
 		}
 		threshold := func(s queue.Setting) int {
 			if s.Threshold == nil {
@@ -172,7 +172,7 @@ func CheckSettings(ctx context.Context, s queue.Settings) error {
 		}
 		if got.Version != want.Version || got.Paused != want.Paused || threshold(got) != threshold(want) ||
 			!maps.Equal(got.Shares, want.Shares) || switched(got.Challenge) != switched(want.Challenge) || got.By != want.By || got.Why != want.Why || !got.At.Equal(want.At) {
-			script.Fail("the setting is %+v, want %+v", got, want)
+			steps.Fail("the setting is %+v, want %+v", got, want)
 		}
 	}
 	at := time.Date(2026, 3, 1, 12, 0, 0, 123_456_000, time.UTC)
@@ -180,28 +180,28 @@ func CheckSettings(ctx context.Context, s queue.Settings) error {
 	second := queue.Setting{Version: 2, Threshold: new(0), By: "lee", At: at.Add(time.Hour)}
 	conflicts := func(n int64) {
 		if err := s.Save(ctx, event, queue.Setting{Version: n, Threshold: new(99)}); !errors.Is(err, queue.ErrConflict) {
-			script.Fail("version %d is saved out of its turn: %w", n, orNil(err))
+			steps.Fail("version %d is saved out of its turn: %w", n, orNil(err))
 		}
 	}
-	return script.Try(func() {
+	return steps.Try(func() {
 		expect(queue.Setting{})
 		conflicts(2)
-		script.Must(s.Save(ctx, event, first))
+		steps.Do(s.Save(ctx, event, first))
 		expect(first)
 		conflicts(1)
 		conflicts(3)
 		expect(first)
-		script.Must(s.Save(ctx, event, second))
+		steps.Do(s.Save(ctx, event, second))
 		expect(second)
-		script.Must(s.Save(ctx, event+"x", first))
+		steps.Do(s.Save(ctx, event+"x", first))
 		expect(second)
 		ended, cancel := context.WithCancel(ctx)
 		cancel()
 		if _, err := s.Load(ended, event); err == nil {
-			script.Fail("a load under an ended context is answered")
+			steps.Fail("a load under an ended context is answered")
 		}
 		if err := s.Save(ended, event, queue.Setting{Version: 3}); err == nil {
-			script.Fail("a save under an ended context is answered")
+			steps.Fail("a save under an ended context is answered")
 		}
 		expect(second)
 	})

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -23,15 +23,15 @@ func (s *snapshot) refresh(p *player) driver.State {
 	for {
 		v, err := p.store.Look(p.ctx, p.event, p.r, s.epoch, s.version)
 		if err != nil {
-			script.Fail("look: %w", err)
+			steps.Fail("look: %w", err)
 		}
 		p.sane("look", v.State)
-		script.Within("look", func() { s.apply(v) })
+		steps.Within("look", func() { s.apply(v) })
 		if !v.More {
 			return v.State
 		}
 		if s.looks > 100 {
-			script.Fail("look: after %d answers there is more: version %d", s.looks, v.Version)
+			steps.Fail("look: after %d answers there is more: version %d", s.looks, v.Version)
 		}
 	}
 }
@@ -40,15 +40,15 @@ func (s *snapshot) apply(v driver.View) {
 	fresh := s.epoch == v.Epoch && s.version != 0
 	switch {
 	case len(v.Blocks) > driver.MaxBlocks:
-		script.Fail("%d blocks in one answer", len(v.Blocks))
+		steps.Fail("%d blocks in one answer", len(v.Blocks))
 	case !fresh && !v.Full:
-		script.Fail("version %d of epoch %d is answered with changes of epoch %d", s.version, s.epoch, v.Epoch)
+		steps.Fail("version %d of epoch %d is answered with changes of epoch %d", s.version, s.epoch, v.Epoch)
 	case fresh && !v.Full && v.Version < s.version:
-		script.Fail("version %d is answered with version %d", s.version, v.Version)
+		steps.Fail("version %d is answered with version %d", s.version, v.Version)
 	case v.More && len(v.Blocks) == 0:
-		script.Fail("no blocks, and yet more of them: version %d", v.Version)
+		steps.Fail("no blocks, and yet more of them: version %d", v.Version)
 	case !slices.IsSortedFunc(v.Blocks, func(a, b driver.Block) int { return int(a.Number - b.Number) }):
-		script.Fail("the blocks are not in the order of their numbers")
+		steps.Fail("the blocks are not in the order of their numbers")
 	}
 	s.looks++
 	if v.Full {
@@ -82,10 +82,10 @@ func (s *snapshot) orders() []int64 {
 func (s *snapshot) shows(p *player, want []int64) {
 	state := s.refresh(p)
 	if got := s.orders(); !slices.Equal(got, want) {
-		script.Fail("look: %s", difference(got, want))
+		steps.Fail("look: %s", difference(got, want))
 	}
 	if state.Waiting-state.Entitled-state.Laned-state.Returning != len(want) {
-		script.Fail("look: the room is %+v; want %d in line without a turn", state, len(want))
+		steps.Fail("look: the room is %+v; want %d in line without a turn", state, len(want))
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -20,11 +20,11 @@ func stayCases() []testCase {
 func (p *player) inside(when string, ages ...time.Duration) {
 	s := p.state()
 	if s.Stays == nil || len(s.Stays.Inside) != len(ages) {
-		script.Fail("%s the stays are %+v, want cohorts of the ages %v", when, s.Stays, ages)
+		steps.Fail("%s the stays are %+v, want cohorts of the ages %v", when, s.Stays, ages)
 	}
 	for i, cohort := range s.Stays.Inside {
 		if cohort.Users != 1 || (cohort.Age-ages[i]).Abs() > 5*time.Second {
-			script.Fail("%s cohort %d is %+v, want one user of %v", when, i, cohort, ages[i])
+			steps.Fail("%s cohort %d is %+v, want one user of %v", when, i, cohort, ages[i])
 		}
 	}
 }
@@ -37,7 +37,7 @@ func (p *player) ended(when string, came int64, lengths ...time.Duration) {
 		want[driver.StayBucket(d)]++
 	}
 	if s.Stays == nil || s.Stays.Ended != want || s.Stays.Came != came {
-		script.Fail("%s the stays are %+v, want %d that came, and lengths of %v", when, s.Stays, came, lengths)
+		steps.Fail("%s the stays are %+v, want %d that came, and lengths of %v", when, s.Stays, came, lengths)
 	}
 }
 
@@ -81,7 +81,7 @@ func staysAreCounted(p *player) {
 	p.inside("after all times are over")
 	p.ended("after c's time was over", 1, 220*second, 110*second, p.r.Active)
 	if got := p.state().Stays; got.Active != p.r.Active || got.NoShow != p.r.NoShow || got.Tick != p.r.Tick || got.Batch != p.r.Batch || got.Over < 13*time.Minute {
-		script.Fail("the stays by the rules %+v are %+v", p.r, got)
+		steps.Fail("the stays by the rules %+v are %+v", p.r, got)
 	}
 	p.enter("e")
 	p.change(driver.Change{Clear: true})
@@ -101,7 +101,7 @@ func staysBeginAnew(p *player) {
 		}
 		got := p.visit(all...)
 		if got.Departed != int64(from+each) {
-			script.Fail("%d came and went, and the room is %+v", from+each, got.State)
+			steps.Fail("%d came and went, and the room is %+v", from+each, got.State)
 		}
 	}
 	s := p.state()
@@ -110,6 +110,6 @@ func staysBeginAnew(p *player) {
 		sum += n
 	}
 	if sum < 250 || sum > users/2 {
-		script.Fail("%d came and went through one place, and %d stays are counted", users, sum)
+		steps.Fail("%d came and went through one place, and %d stays are counted", users, sum)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -23,21 +23,21 @@ func stockCases() []testCase {
 // left tells the stock.
 func (p *player) left(n int) {
 	if s := p.change(driver.Change{Stock: &driver.Stock{Known: true, Left: n}}); !s.Stock.Known || s.Stock.Left != n || !s.Stock.At.Equal(s.Now) || s.Stock.Gone != 0 {
-		script.Fail("at %s a stock of %d was told, and the room is %+v", s.Now, n, s)
+		steps.Fail("at %s a stock of %d was told, and the room is %+v", s.Now, n, s)
 	}
 }
 
 // gone says how many have left since the stock was told.
 func (p *player) gone(n int) {
 	if s := p.state(); s.Stock.Gone != n {
-		script.Fail("%d have left since the stock was told, and the room says %d", n, s.Stock.Gone)
+		steps.Fail("%d have left since the stock was told, and the room says %d", n, s.Stock.Gone)
 	}
 }
 
 // unknown tells that the stock is not known.
 func (p *player) unknown() {
 	if s := p.change(driver.Change{Stock: &driver.Stock{}}); s.Stock.Known || s.Stock.Left != 0 || s.Stock.At.IsZero() {
-		script.Fail("it was told that the stock is not known, and the room is %+v", s)
+		steps.Fail("it was told that the stock is not known, and the room is %+v", s)
 	}
 }
 
@@ -153,7 +153,7 @@ func aLossForgetsTheStock(p *player) {
 	p.lose()
 	p.join("b")
 	if s := p.state(); s.Stock != (driver.Stock{}) {
-		script.Fail("after a loss the stock is %+v", s.Stock)
+		steps.Fail("after a loss the stock is %+v", s.Stock)
 	}
 	p.admits("after a loss")
 	p.left(1)
@@ -174,7 +174,7 @@ func stockInRandomOrder(p *player) {
 				may--
 			}
 			if may < 0 && o.Entered {
-				script.Fail("%s enters %+v", all[i].User, got.State)
+				steps.Fail("%s enters %+v", all[i].User, got.State)
 			}
 		}
 	}
@@ -188,7 +188,7 @@ func stockInRandomOrder(p *player) {
 			follow(visits(driver.Done, user))
 		case n < 9:
 			if a := p.admit(); len(a.Admitted) > 0 && a.Entitled > max(0, may) {
-				script.Fail("%d turns come for %d places: %+v", len(a.Admitted), may, a.State)
+				steps.Fail("%d turns come for %d places: %+v", len(a.Admitted), may, a.State)
 			}
 		default:
 			left := src.IntN(10)

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -45,7 +45,7 @@ func sweepRemovesTheSilent(p *player) {
 	}
 	swept := func(when string, want int) {
 		if n := p.sweep(); n != want {
-			script.Fail("%s %d were removed, want %d", when, n, want)
+			steps.Fail("%s %d were removed, want %d", when, n, want)
 		}
 	}
 	third := p.r.Seen / 3
@@ -59,11 +59,11 @@ func sweepRemovesTheSilent(p *player) {
 	got := p.visit(visits(driver.Heartbeat, users...)...)
 	for i, o := range got.Outcomes {
 		if want := i%4 != 0; (o.Status == driver.Waiting) != want || want && o.Ahead != i/4*3+i%4-1 {
-			script.Fail("%s, the %d. of 1,200 who came, is answered %+v after a sweep of every fourth", users[i], i+1, o)
+			steps.Fail("%s, the %d. of 1,200 who came, is answered %+v after a sweep of every fourth", users[i], i+1, o)
 		}
 	}
 	if got.Swept != 300 || got.Waiting != 900 {
-		script.Fail("300 of 1,200 were removed, and the room is %+v", got.State)
+		steps.Fail("300 of 1,200 were removed, and the room is %+v", got.State)
 	}
 	p.join(silent[0])
 	alive(third)
@@ -83,21 +83,21 @@ func sweepInChunks(p *player) {
 	from, calls := int64(0), 0
 	for removed := 0; ; {
 		s, err := p.store.Sweep(p.ctx, p.event, p.r, from)
-		script.Must(err)
+		steps.Do(err)
 		calls++
 		if removed += s.Removed; s.Removed > driver.MaxChunk || s.Waiting != 2601-removed || s.Swept != int64(removed) {
-			script.Fail("call %d of a sweep of 2,600 removes %d after %d, and the room is %+v", calls, s.Removed, removed-s.Removed, s.State)
+			steps.Fail("call %d of a sweep of 2,600 removes %d after %d, and the room is %+v", calls, s.Removed, removed-s.Removed, s.State)
 		}
 		if s.Done {
 			if removed != 2600 || calls < 6 || calls > 60 {
-				script.Fail("a sweep of 2,600 removed %d in %d calls", removed, calls)
+				steps.Fail("a sweep of 2,600 removed %d in %d calls", removed, calls)
 			}
 			break
 		}
 		from = s.Next
 	}
 	if o := p.stands("after the sweep", "new", driver.Waiting); o.Ahead != 0 {
-		script.Fail("alone in the line with %d ahead", o.Ahead)
+		steps.Fail("alone in the line with %d ahead", o.Ahead)
 	}
 }
 
@@ -107,7 +107,7 @@ func sweepGuard(p *player) {
 	p.r.SweepEvery = time.Hour // none of the time that passes by itself matters
 	swept := func(when string, want int) {
 		if n := p.sweep(); n != want {
-			script.Fail("%s a sweep removed %d, want %d", when, n, want)
+			steps.Fail("%s a sweep removed %d, want %d", when, n, want)
 		}
 	}
 	p.join("a")
@@ -133,7 +133,7 @@ func beatsThatDoNothing(p *player) {
 		p.visitWith(driver.Beats{Epoch: s.Epoch, Orders: odd})
 	}
 	if n := p.sweep(); n != 2 {
-		script.Fail("one of three was heard of, and %d were removed", n)
+		steps.Fail("one of three was heard of, and %d were removed", n)
 	}
 	p.counts("after that", 1, 0, 0)
 	p.stands("after its beats", users[0], driver.Waiting)

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -23,7 +23,7 @@ func turnCases() []testCase {
 func (p *player) waits(kind driver.Kind, user string, order int64, ahead int) {
 	o := p.one(driver.Visit{Kind: kind, User: user})
 	if want := (driver.Outcome{Status: driver.Waiting, Order: order, Ahead: ahead, Turn: true}); o != want {
-		script.Fail("kind %d of %s, whose turn has come, is answered %+v, want %+v", kind, user, o, want)
+		steps.Fail("kind %d of %s, whose turn has come, is answered %+v, want %+v", kind, user, o, want)
 	}
 }
 
@@ -31,7 +31,7 @@ func (p *player) waits(kind driver.Kind, user string, order int64, ahead int) {
 func (p *player) takes(kind driver.Kind, user string, order int64) {
 	o := p.one(driver.Visit{Kind: kind, User: user})
 	if want := (driver.Outcome{Status: driver.Active, Order: order, Left: p.r.Active, New: true, Entered: true}); o != want {
-		script.Fail("kind %d of %s, whose turn has come, is answered %+v, want %+v", kind, user, o, want)
+		steps.Fail("kind %d of %s, whose turn has come, is answered %+v, want %+v", kind, user, o, want)
 	}
 }
 
@@ -77,7 +77,7 @@ func firstPollStartsTheTime(p *player) {
 	for i, user := range users {
 		o := p.stands("a minute before the end", user, driver.Active)
 		if o.New || o.Entered || o.Order != orders[i] {
-			script.Fail("%s is inside by order %d, and is answered %+v", user, orders[i], o)
+			steps.Fail("%s is inside by order %d, and is answered %+v", user, orders[i], o)
 		}
 	}
 }
@@ -95,7 +95,7 @@ func silentTurnsHoldUpNobody(p *player) {
 	p.calls("while they may come")
 	p.h.Advance(2 * time.Second)
 	if s := p.state(); s.Entitled != 2 || s.Silent != 2 {
-		script.Fail("two are silent at their turn, and the room is %+v", s)
+		steps.Fail("two are silent at their turn, and the room is %+v", s)
 	}
 	p.calls("two silent users", users[2:6]...)
 	p.takes(driver.Check, users[3], orders[3]) // and the other place is that of users[2]
@@ -130,7 +130,7 @@ func noShowEndsTheTurn(p *player) {
 	p.calls("a place that nobody took", users[2])
 	p.counts("after that", 3, 0, 2)
 	if s := p.state(); s.NoShows != 1 || s.Expired != 0 {
-		script.Fail("one did not show up, and the room is %+v", s)
+		steps.Fail("one did not show up, and the room is %+v", s)
 	}
 }
 
@@ -146,13 +146,13 @@ func missedTurnComesBack(p *player) {
 	back := func(user string, order int64, ahead int) {
 		o := p.one(driver.Visit{Kind: driver.Check, User: user})
 		if want := (driver.Outcome{Status: driver.Waiting, Order: order, Ahead: ahead, New: true, Returner: true}); o != want {
-			script.Fail("%s missed the turn of order %d, comes back, and is answered %+v, want %+v", user, order, o, want)
+			steps.Fail("%s missed the turn of order %d, comes back, and is answered %+v, want %+v", user, order, o, want)
 		}
 	}
 	p.calls("a closed room")
 	p.stands("heartbeat after the turn", users[1], driver.None)
 	if o := p.one(driver.Visit{Kind: driver.Leave, User: users[3]}); o != (driver.Outcome{}) {
-		script.Fail("%s missed the turn, leaves, and is answered %+v", users[3], o)
+		steps.Fail("%s missed the turn, leaves, and is answered %+v", users[3], o)
 	}
 	p.join(users[3])
 	back(users[1], orders[1], 0)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -66,7 +66,7 @@ func (p *process) learn(s driver.State) {
 // It returns the number of steps: fewer than asked for, without an error, when the
 // clock came too close to a deadline to say which answer is right. The harness must
 // have Advance.
-func Walk(ctx context.Context, h Harness, src Source, steps int) (int, error) {
+func Walk(ctx context.Context, h Harness, src Source, most int) (int, error) {
 	r := limited(3)
 	// Time moves in whole seconds, so that no deadline coincides with a call. Seen and Settle
 	// are compared with the steps of real clocks too: they end in the middle of a second.
@@ -78,12 +78,12 @@ func Walk(ctx context.Context, h Harness, src Source, steps int) (int, error) {
 	if h.Skew != nil {
 		defer h.Skew(0)
 	}
-	if err := script.Try(w.begin); err != nil {
+	if err := steps.Try(w.begin); err != nil {
 		return 0, err
 	}
-	for i := range steps {
+	for i := range most {
 		what, step := w.next()
-		err := script.Try(step)
+		err := steps.Try(step)
 		if errors.Is(err, errTooClose) {
 			return i, nil
 		}
@@ -91,7 +91,7 @@ func Walk(ctx context.Context, h Harness, src Source, steps int) (int, error) {
 			return i, fmt.Errorf("step %d, %s: %w", i, what, err)
 		}
 	}
-	return steps, nil
+	return most, nil
 }
 
 // begin is the first call of an epoch.

@@ -3,13 +3,13 @@ package queuetest
 import (
 	"time"
 
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
 func (w *walker) admission() {
 	a, err := w.store.Admit(w.ctx, w.event, w.r)
-	script.Must(err)
+	steps.Do(err)
 	w.m.pass(a.Now)
 	w.m.admitted(a)
 	w.m.state(a.State)
@@ -19,7 +19,7 @@ func (w *walker) sweeping() {
 	before := w.state()
 	age := before.Now.Sub(w.m.swept)
 	if (age - w.r.SweepEvery).Abs() < soon {
-		script.Stop(errTooClose)
+		steps.Do(errTooClose)
 	}
 	guarded := age < w.r.SweepEvery
 	removed := w.sweep()
@@ -37,7 +37,7 @@ func (w *walker) sweeping() {
 func (w *walker) look(one *process) {
 	one.seen.shows(w.player, w.m.orders())
 	if one.seen.epoch != w.m.epoch {
-		script.Fail("it sees epoch %d, want %d", one.seen.epoch, w.m.epoch)
+		steps.Fail("it sees epoch %d, want %d", one.seen.epoch, w.m.epoch)
 	}
 }
 
@@ -72,7 +72,7 @@ func (w *walker) upset() {
 	case n == 2:
 		s := w.change(driver.Change{Clear: true})
 		if s.Epoch == w.m.epoch {
-			script.Fail("epoch %d stays after clearing", s.Epoch)
+			steps.Fail("epoch %d stays after clearing", s.Epoch)
 		}
 		w.m.empty()
 		w.m.epoch, w.m.begun, w.m.cleared = s.Epoch, s.Now, true

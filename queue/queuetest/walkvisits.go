@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -54,7 +54,7 @@ func (w *walker) follow(all []driver.Visit, got driver.Visited) {
 		if w.m.waits(v.User) && (v.Kind == driver.Done || v.Kind == driver.Verify) && (o.Status == driver.None || o.Status == driver.Waiting) && !o.New {
 			continue // no promise covers the other fields for a waiting user
 		}
-		script.Within(fmt.Sprintf("visit %+v, %d of %d", v, i+1, len(all)), func() { w.m.visited(v, o, got.State) })
+		steps.Within(fmt.Sprintf("visit %+v, %d of %d", v, i+1, len(all)), func() { w.m.visited(v, o, got.State) })
 		if o.Status == driver.Waiting {
 			w.tickets[v.User] = driver.Visit{Epoch: got.Epoch, Order: o.Order, Until: got.Now.Add(62500 * time.Millisecond)}
 		}

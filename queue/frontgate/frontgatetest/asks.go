@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/fault"
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
@@ -23,7 +23,7 @@ func badAsks(p player) {
 	before := p.state()
 	refuse := func(what string, err error) {
 		if !errors.Is(err, driver.ErrInvalid) || fault.Of(err) != fault.Permanent {
-			script.Fail("%s: %v, want ErrInvalid, permanent", what, err)
+			steps.Fail("%s: %v, want ErrInvalid, permanent", what, err)
 		}
 	}
 	for _, n := range []int{-1, 0, driver.MaxAssign + 1} {
@@ -75,7 +75,7 @@ func endedContext(p player) {
 	_, err := p.h.Store.Events(ended)
 	for _, call := range append(all, call{"events", err}) {
 		if !errors.Is(call.err, context.Canceled) {
-			script.Fail("%s with an ended context: %v", call.name, call.err)
+			steps.Fail("%s with an ended context: %v", call.name, call.err)
 		}
 	}
 	p.shows("after calls with an ended context", before)

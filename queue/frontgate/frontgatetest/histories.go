@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
@@ -20,7 +20,7 @@ func randomHistories(p player) {
 		var now, last time.Duration
 		made := false // a round, since the counters began
 		for step := range length {
-			script.Within(fmt.Sprintf("history %d, step %d", seed, step), func() {
+			steps.Within(fmt.Sprintf("history %d, step %d", seed, step), func() {
 				by, q := int64(1+random.IntN(8)), p
 				if random.IntN(2) == 1 {
 					q = p.peer()
@@ -68,7 +68,7 @@ func randomHistories(p player) {
 					model.Epoch = got.Epoch
 				}
 				if !same(got, model) || model.On && model.Epoch == 0 {
-					script.Fail("%s: the answer is %+v, want %+v", what, got, model)
+					steps.Fail("%s: the answer is %+v, want %+v", what, got, model)
 				}
 			})
 		}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
@@ -22,10 +22,10 @@ func memberCases() []testCase {
 func (p player) kept(when string, epoch uint64, want []int64, asks ...driver.Ask) {
 	positions, err := p.h.Store.Keep(p.ctx, p.event, epoch, asks)
 	if err != nil {
-		script.Fail("%s: keep: %w", when, err)
+		steps.Fail("%s: keep: %w", when, err)
 	}
 	if !slices.Equal(positions, want) {
-		script.Fail("%s: the positions for %v are %d, want %d", when, asks, positions, want)
+		steps.Fail("%s: the positions for %v are %d, want %d", when, asks, positions, want)
 	}
 }
 
@@ -50,12 +50,12 @@ func membersOverCallers(p player) {
 	p.together(func(i int, q player) {
 		positions, err := q.h.Store.Keep(p.ctx, p.event, epoch, []driver.Ask{ask("ann", int64(i)+1)})
 		if err != nil {
-			script.Fail("keep: %w", err)
+			steps.Fail("keep: %w", err)
 		}
 		answers[i] = positions[0]
 	})
 	if slices.Min(answers) != slices.Max(answers) {
-		script.Fail("callers at once have the positions %d of one member", answers)
+		steps.Fail("callers at once have the positions %d of one member", answers)
 	}
 	p.kept("after callers at once", epoch, answers[:1], ask("ann", 0))
 }

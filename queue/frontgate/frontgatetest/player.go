@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
@@ -18,19 +18,19 @@ type player struct {
 }
 
 // play makes a case of steps.
-func play(steps func(p player)) func(context.Context, Harness) error {
+func play(do func(p player)) func(context.Context, Harness) error {
 	return func(ctx context.Context, h Harness) error {
-		return script.Try(func() { steps(player{ctx, h, h.Prefix + "show-1"}) })
+		return steps.Try(func() { do(player{ctx, h, h.Prefix + "show-1"}) })
 	}
 }
 
 // opened makes a case of steps on a gate that is switched on.
-func opened(steps func(p player)) func(context.Context, Harness) error {
+func opened(do func(p player)) func(context.Context, Harness) error {
 	return play(func(p player) {
 		if s := p.turn(true); !s.On || s.Epoch == 0 || s.Assigned != 0 || s.Serving != 0 || s.Opened != 0 {
-			script.Fail("a gate that was switched on for the first time stands at %+v", s)
+			steps.Fail("a gate that was switched on for the first time stands at %+v", s)
 		}
-		steps(p)
+		do(p)
 	})
 }
 
@@ -56,16 +56,16 @@ func (p player) together(call func(i int, q player)) {
 		if i%2 == 1 {
 			q = p.peer()
 		}
-		all.Go(func() { errs[i] = script.Try(func() { call(i, q) }) })
+		all.Go(func() { errs[i] = steps.Try(func() { call(i, q) }) })
 	}
 	all.Wait()
-	script.Must(errors.Join(errs...))
+	steps.Do(errors.Join(errs...))
 }
 
 func (p player) turn(on bool) driver.State {
 	s, err := p.h.Store.Switch(p.ctx, p.event, on)
 	if err != nil {
-		script.Fail("switch %t: %w", on, err)
+		steps.Fail("switch %t: %w", on, err)
 	}
 	return s
 }
@@ -73,14 +73,14 @@ func (p player) turn(on bool) driver.State {
 func (p player) state() driver.State {
 	s, err := p.h.Store.State(p.ctx, p.event)
 	if err != nil {
-		script.Fail("state: %w", err)
+		steps.Fail("state: %w", err)
 	}
 	return s
 }
 
 func (p player) lose() {
 	if err := p.h.Lose(p.ctx); err != nil {
-		script.Fail("lose: %w", err)
+		steps.Fail("lose: %w", err)
 	}
 }
 
@@ -88,7 +88,7 @@ func (p player) lose() {
 func (p player) take(n int) driver.State {
 	s, err := p.h.Store.Assign(p.ctx, p.event, n)
 	if err != nil {
-		script.Fail("assign: %w", err)
+		steps.Fail("assign: %w", err)
 	}
 	return s
 }
@@ -98,9 +98,9 @@ func (p player) assign(n int, last int64) {
 	s := p.take(n)
 	switch {
 	case !s.On:
-		script.Fail("no position is given out although the gate is on: %+v", s)
+		steps.Fail("no position is given out although the gate is on: %+v", s)
 	case s.Assigned != last:
-		script.Fail("the last of %d positions is %d, want %d", n, s.Assigned, last)
+		steps.Fail("the last of %d positions is %d, want %d", n, s.Assigned, last)
 	}
 	p.shows("after assigning", s)
 }
@@ -110,7 +110,7 @@ func (p player) shows(when string, answer driver.State) {
 	for _, q := range []player{p, p.peer()} {
 		now := q.state()
 		if !same(now, answer) {
-			script.Fail("%s: the answer is %+v, and then the state is %+v", when, answer, now)
+			steps.Fail("%s: the answer is %+v, and then the state is %+v", when, answer, now)
 		}
 	}
 }
@@ -119,7 +119,7 @@ func (p player) shows(when string, answer driver.State) {
 func (p player) expect(when string, answer driver.State, right func(driver.State) bool) {
 	p.shows(when, answer)
 	if !right(answer) {
-		script.Fail("%s: %+v", when, answer)
+		steps.Fail("%s: %+v", when, answer)
 	}
 }
 
@@ -134,17 +134,17 @@ const every = 10 * time.Second
 func (p player) advance(by int64, every time.Duration) driver.Round {
 	r, err := p.h.Store.Advance(p.ctx, p.event, by, every)
 	if err != nil {
-		script.Fail("advance: %w", err)
+		steps.Fail("advance: %w", err)
 	}
 	return r
 }
 
 // round makes a round and compares how far it raised the counter.
 func (p player) round(when string, by int64, every time.Duration, moved int64) (r driver.Round) {
-	script.Within(when, func() {
+	steps.Within(when, func() {
 		r = p.advance(by, every)
 		if r.Moved != moved {
-			script.Fail("a round of %d raised the serving counter by %d to %+v, want %d", by, r.Moved, r.State, moved)
+			steps.Fail("a round of %d raised the serving counter by %d to %+v, want %d", by, r.Moved, r.State, moved)
 		}
 	})
 	p.shows(when, r.State)

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
@@ -22,7 +22,7 @@ func positionCases() []testCase {
 func offByDefault(p player) {
 	nothing := func(when string, s driver.State) {
 		if !same(s, driver.State{}) {
-			script.Fail("%s, a gate that nobody switched on stands at %+v", when, s)
+			steps.Fail("%s, a gate that nobody switched on stands at %+v", when, s)
 		}
 	}
 	nothing("at first", p.state())
@@ -44,7 +44,7 @@ func offGivesNone(p player) {
 	off := p.turn(false)
 	for range 2 {
 		if s := p.peer().take(2); s.On || !same(s, off) {
-			script.Fail("positions are given out while the gate is off: %+v, and before %+v", s, off)
+			steps.Fail("positions are given out while the gate is off: %+v, and before %+v", s, off)
 		}
 	}
 	p.expect("after assigning while off", off, func(s driver.State) bool { return s.Assigned == 3 })
@@ -67,7 +67,7 @@ func denseOverCallers(p player) {
 	slices.Sort(given)
 	for i, one := range given {
 		if one != int64(i)+1 {
-			script.Fail("of %d positions given out at once, the %d. in order is %d", len(given), i+1, one)
+			steps.Fail("of %d positions given out at once, the %d. in order is %d", len(given), i+1, one)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func eventsApart(p player) {
 	other := p.of("show-11")
 	p.assign(4, 4)
 	if s := other.state(); !same(s, driver.State{}) {
-		script.Fail("the gate of another event stands at %+v", s)
+		steps.Fail("the gate of another event stands at %+v", s)
 	}
 	other.turn(true)
 	other.assign(1, 1)
@@ -104,11 +104,11 @@ func (p player) listed(want ...string) {
 	for _, store := range []driver.Store{p.h.Store, p.h.Peer} {
 		events, err := store.Events(p.ctx)
 		if err != nil {
-			script.Fail("events: %w", err)
+			steps.Fail("events: %w", err)
 		}
 		got := slices.Sorted(slices.Values(events))
 		if !slices.Equal(got, slices.Sorted(slices.Values(want))) {
-			script.Fail("the events are %q, want %q", got, want)
+			steps.Fail("the events are %q, want %q", got, want)
 		}
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 func roundCases() []testCase {
@@ -22,7 +22,7 @@ func neverPastAssigned(p player) {
 	next := func(by, moved int64) {
 		p.h.Move(every)
 		if r := p.round("one after another", by, every, moved); r.Serving > r.Assigned {
-			script.Fail("the serving counter is past the positions given out: %+v", r.State)
+			steps.Fail("the serving counter is past the positions given out: %+v", r.State)
 		}
 	}
 	next(5, 0)
@@ -45,17 +45,17 @@ func roundsAreApart(p player) {
 			p.h.Move(wait)
 			r := p.peer().round("too early", 10, every, 0)
 			if r.Next <= 0 || r.Next > every {
-				script.Fail("too early: the next round is said to be in %s", r.Next)
+				steps.Fail("too early: the next round is said to be in %s", r.Next)
 			}
 			// The announced time is exact: a round is made then, and not before. The
 			// last wait leaves a millisecond.
 			if wait == every-4*time.Second-time.Millisecond && r.Next != time.Millisecond {
-				script.Fail("a millisecond before it, the next round is said to be in %s", r.Next)
+				steps.Fail("a millisecond before it, the next round is said to be in %s", r.Next)
 			}
 		}
 		p.h.Move(time.Millisecond)
 		if r := p.round("in time", 10, every, 10); r.Next != every {
-			script.Fail("after a round the next is said to be in %s, want %s", r.Next, every)
+			steps.Fail("after a round the next is said to be in %s, want %s", r.Next, every)
 		}
 	}
 }
@@ -66,7 +66,7 @@ func roundsOverCallers(p player) {
 		var sum atomic.Int64
 		p.together(func(_ int, q player) { sum.Add(q.advance(5, every).Moved) })
 		if s := p.state(); sum.Load() != 5 || s.Serving != 5*round {
-			script.Fail("%d callers at once made rounds of 5 that raised by %d together, to %d in round %d", callers, sum.Load(), s.Serving, round)
+			steps.Fail("%d callers at once made rounds of 5 that raised by %d together, to %d in round %d", callers, sum.Load(), s.Serving, round)
 		}
 		p.h.Move(every)
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
@@ -26,7 +26,7 @@ func offAdmitsHolders(p player) {
 	p.expect("switched off with 30 positions given out", off, right)
 	p.h.Move(every)
 	if r := p.round("while off", 5, every, 0); !same(r.State, off) {
-		script.Fail("a round of a gate that is off changed %+v to %+v", off, r.State)
+		steps.Fail("a round of a gate that is off changed %+v to %+v", off, r.State)
 	}
 }
 
@@ -73,6 +73,6 @@ func manySwitchOn(p player) {
 	})
 	slices.Sort(given)
 	if want := []int64{1, 2, 3, 4, 5, 6, 7, 8}; len(epochs) != 1 || !slices.Equal(given, want) {
-		script.Fail("%d switched the gate on and took a position each: %d epochs, positions %v", callers, len(epochs), given)
+		steps.Fail("%d switched the gate on and took a position each: %d epochs, positions %v", callers, len(epochs), given)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
-	"github.com/millrace-go/millrace/internal/script"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
@@ -29,11 +29,11 @@ func showsItsClock(p player) {
 		p.h.Move(time.Hour)
 		now := ask()
 		if passed := now.Now.Sub(before.Now); passed != time.Duration(i+1)*time.Hour {
-			script.Fail("%d hours later the store's clock shows %s more", i+1, passed)
+			steps.Fail("%d hours later the store's clock shows %s more", i+1, passed)
 		}
 	}
 	if began := time.UnixMicro(int64(before.Epoch)); !began.Equal(before.Now) {
-		script.Fail("the epoch is %s, and the counters began at %s", began, before.Now)
+		steps.Fail("the epoch is %s, and the counters began at %s", began, before.Now)
 	}
 }
 
@@ -43,11 +43,11 @@ func lostCounters(p player) {
 	p.h.Move(time.Second)
 	p.lose()
 	if lost := p.state(); !same(lost, driver.State{}) {
-		script.Fail("after a loss the gate stands at %+v", lost)
+		steps.Fail("after a loss the gate stands at %+v", lost)
 	}
 	again := p.turn(true)
 	if again.Epoch == before.Epoch || again.Assigned != 0 || again.Serving != 0 || again.Opened != 0 {
-		script.Fail("switched on after a loss it stands at %+v, and before at %+v", again, before)
+		steps.Fail("switched on after a loss it stands at %+v, and before at %+v", again, before)
 	}
 	p.assign(1, 1)
 }
@@ -57,7 +57,7 @@ func keptWhileOn(p player) {
 	before := p.state()
 	p.h.Move(10 * driver.Kept)
 	if now := p.state(); !same(now, before) {
-		script.Fail("a gate that is on stood at %+v, and ten days later at %+v", before, now)
+		steps.Fail("a gate that is on stood at %+v, and ten days later at %+v", before, now)
 	}
 	p.listed(p.event)
 	p.assign(1, 11)
@@ -71,16 +71,16 @@ func keptAfterOff(p player) {
 	// Keeping too long and not at all are both wrong; a minute is left.
 	p.h.Move(-time.Minute)
 	if s := p.turn(true); s.Epoch != first.Epoch || s.Assigned != 10 {
-		script.Fail("a minute before its time is over, the gate stands at %+v", s)
+		steps.Fail("a minute before its time is over, the gate stands at %+v", s)
 	}
 	p.turn(false)
 	p.h.Move(driver.Kept + time.Minute)
 	if s := p.state(); !same(s, driver.State{}) {
-		script.Fail("a minute after its time was over, the gate stands at %+v", s)
+		steps.Fail("a minute after its time was over, the gate stands at %+v", s)
 	}
 	p.listed()
 	if s := p.turn(true); s.Epoch == first.Epoch || s.Assigned != 0 || s.Serving != 0 {
-		script.Fail("switched on after its time was over, the gate stands at %+v", s)
+		steps.Fail("switched on after its time was over, the gate stands at %+v", s)
 	}
 	p.assign(1, 1)
 }
