@@ -38,18 +38,11 @@ func (a admissionRoutes) newest(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	newest, err := a.of.Newest(r.Context(), limit)
-	if err != nil {
-		return err
-	}
 	type admission struct {
 		EventID    string    `json:"eventId"`
 		UserID     string    `json:"userId"`
 		AdmittedAt time.Time `json:"admittedAt"`
 	}
-	list := make([]admission, len(newest))
-	for i, n := range newest {
-		list[i] = admission(n)
-	}
-	answer(w, http.StatusOK, map[string]any{"state": a.of.State(), "admissions": list})
-	return nil
+	list := each(newest, func(n admissions.Admission) admission { return admission(n) })
+	return reply(w, http.StatusOK, map[string]any{"state": a.of.State(), "admissions": list}, err)
 }

@@ -2,11 +2,8 @@ package api
 
 import (
 	"context"
-	"errors"
 	"math"
 	"net/http"
-	"strconv"
-	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 )
@@ -35,7 +32,7 @@ func (a artistRoutes) artist(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	view, err := artists.Get(r.Context(), r.PathValue("id"))
-	return reply(w, http.StatusOK, view, artistProblem(err))
+	return reply(w, http.StatusOK, view, err)
 }
 
 // history lists the snapshots that an artist had, newest first: ?limit=N, 10 by
@@ -53,7 +50,7 @@ func (a artistRoutes) history(w http.ResponseWriter, r *http.Request) error {
 		return invalid("before", `before must be what "next" of the page before says`)
 	}
 	history, err := artists.History(r.Context(), r.PathValue("id"), artist.HistoryQuery{Before: r.URL.Query().Get("before"), Limit: int(limit)})
-	return reply(w, http.StatusOK, history, artistProblem(err))
+	return reply(w, http.StatusOK, history, err)
 }
 
 // refresh stores the wish to have an artist refreshed.
@@ -63,7 +60,7 @@ func (a artistRoutes) refresh(w http.ResponseWriter, r *http.Request, _ string) 
 		return err
 	}
 	out, err := artists.Refresh(r.Context(), r.PathValue("id"))
-	return reply(w, http.StatusAccepted, out, artistProblem(err))
+	return reply(w, http.StatusAccepted, out, err)
 }
 
 func (a artistRoutes) artists() (Artists, error) {
@@ -72,19 +69,4 @@ func (a artistRoutes) artists() (Artists, error) {
 			"this box office runs without Redis, and so without artists; BOXOFFICE_REDIS_URL turns them on")
 	}
 	return a.mirror, nil
-}
-
-func artistProblem(err error) error {
-	var resting *artist.RestingError
-	switch {
-	case errors.Is(err, artist.ErrBadID):
-		return invalid("id", "the artist's id must have 1 to 64 letters, digits, _ and -")
-	case errors.Is(err, artist.ErrUnknown):
-		return newProblem(http.StatusNotFound, "artist-not-found", "No such artist", "the artist's API has no artist with this id; it is asked again after an hour")
-	case errors.As(err, &resting):
-		seconds := int(math.Ceil(max(resting.For, time.Second).Seconds()))
-		return newProblem(http.StatusConflict, "artist-resting", "The last refresh failed",
-			"the artist's API has just failed for this artist; repeat the request after %d seconds", seconds).withHeader("Retry-After", strconv.Itoa(seconds))
-	}
-	return err
 }

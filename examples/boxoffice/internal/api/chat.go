@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -39,7 +38,7 @@ func (c chatRoutes) mount(g *guard) {
 func (c chatRoutes) messages(w http.ResponseWriter, r *http.Request, member string) error {
 	room := r.PathValue("id")
 	if err := c.chat.Exists(r.Context(), room); err != nil {
-		return chatProblem(err)
+		return err
 	}
 	limit, err := limitOf(r, fewMessages, manyMessages)
 	if err != nil {
@@ -65,15 +64,7 @@ func (c chatRoutes) messages(w http.ResponseWriter, r *http.Request, member stri
 		return err
 	}
 	joined, err := c.chat.Joined(r.Context(), member, room)
-	if err != nil {
-		return err
-	}
-	out := make([]chat.MessageJSON, len(found))
-	for i, m := range found {
-		out[i] = m.JSON()
-	}
-	answer(w, http.StatusOK, map[string]any{"messages": out, "joined": joined})
-	return nil
+	return reply(w, http.StatusOK, map[string]any{"messages": each(found, chat.Message.JSON), "joined": joined}, err)
 }
 
 // say accepts a message; it is stored and announced a moment later.
@@ -92,31 +83,22 @@ func (c chatRoutes) send(w http.ResponseWriter, r *http.Request, member, room st
 	if body.Text == nil {
 		return "", invalid("text", `the field "text" is missing`)
 	}
-	id, err = c.chat.Send(r.Context(), member, room, *body.Text)
-	return id, chatProblem(err)
+	return c.chat.Send(r.Context(), member, room, *body.Text)
 }
 
 func (c chatRoutes) joinRoom(w http.ResponseWriter, r *http.Request, member string) error {
-	return moved(w, c.chat.Join(r.Context(), member, r.PathValue("id")))
+	return done(w, c.chat.Join(r.Context(), member, r.PathValue("id")))
 }
 
 func (c chatRoutes) leaveRoom(w http.ResponseWriter, r *http.Request, member string) error {
-	return moved(w, c.chat.Leave(r.Context(), member, r.PathValue("id")))
-}
-
-func moved(w http.ResponseWriter, err error) error {
-	if err != nil {
-		return chatProblem(err)
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return done(w, c.chat.Leave(r.Context(), member, r.PathValue("id")))
 }
 
 // room opens a WebSocket, and is open for as long as the client stays.
 func (c chatRoutes) room(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	if err := c.chat.Exists(r.Context(), id); err != nil {
-		return chatProblem(err)
+		return err
 	}
 	after, given, err := number(r, "after", 0, 1<<53)
 	if err != nil {
@@ -126,16 +108,16 @@ func (c chatRoutes) room(w http.ResponseWriter, r *http.Request) error {
 		after = -1
 	}
 	if err := c.chat.Check(r); err != nil { // a ticket is good for one attempt
-		return chatProblem(err)
+		return err
 	}
 	member, err := c.opener(r)
 	if err != nil {
 		return err
 	}
-	return chatProblem(c.chat.Serve(w, r, chat.Visit{
+	return c.chat.Serve(w, r, chat.Visit{
 		Room: id, Member: member, After: after, Address: door.From(r.Context()),
 		Post: func(ctx context.Context, frame []byte) []byte { return c.posted(r, ctx, member, id, frame) },
-	}))
+	})
 }
 
 // opener identifies the member that opens a socket: by the sign-in, or by a ticket,
@@ -176,25 +158,4 @@ func frameOf(v any) []byte {
 		panic(fmt.Sprintf("api: marshal a frame: %v", err))
 	}
 	return b
-}
-
-func chatProblem(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, chat.ErrNoRoom):
-		return newProblem(http.StatusNotFound, "room-not-found", "No such room", "there is no room with this id; each show has one, GET /api/shows lists them")
-	case errors.Is(err, chat.ErrNotJoined):
-		return newProblem(http.StatusForbidden, "not-joined", "Join the room first", "only who has joined the room writes in it; POST /api/rooms/{id}/join joins it")
-	case errors.Is(err, chat.ErrText):
-		return invalid("text", `the field "text" must be 1 to %d characters of text`, chat.MaxText)
-	case errors.Is(err, chat.ErrOrigin):
-		return newProblem(http.StatusForbidden, "origin-refused", "The page is from another site", "pages of other sites cannot open a room here")
-	case errors.Is(err, chat.ErrUpgrade):
-		return newProblem(http.StatusUpgradeRequired, "upgrade-required", "A WebSocket is needed", "open this address as a WebSocket; GET /api/rooms/{id}/messages reads the room without one").
-			withHeader("Upgrade", "websocket").withHeader("Connection", "Upgrade")
-	case errors.Is(err, chat.ErrClosed):
-		return newProblem(http.StatusServiceUnavailable, "no-sockets", "No sockets now", "the process takes no more sockets now; GET /api/rooms/{id}/messages reads the room").withHeader("Retry-After", "2")
-	}
-	return err
 }

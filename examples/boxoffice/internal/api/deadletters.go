@@ -74,11 +74,7 @@ func (d deadLetterRoutes) edit(w http.ResponseWriter, r *http.Request) error {
 	default:
 		return invalid("encoding", `the field "encoding" must be utf-8 or base64`)
 	}
-	if err := d.of.EditDeadLetter(r.Context(), r.PathValue("topic"), r.PathValue("id"), payload); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return done(w, d.of.EditDeadLetter(r.Context(), r.PathValue("topic"), r.PathValue("id"), payload))
 }
 
 // selection has the letters of a request.

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"errors"
 	"net/http"
 	"time"
 
@@ -28,13 +27,10 @@ type notificationJSON struct {
 }
 
 func presentNotification(n inbox.Notification, lang string) notificationJSON {
-	out := notificationJSON{
-		ID: n.ID, Type: n.Type, Params: n.Params, Message: notices.Text(lang, n.Type, n.Params, n.Message), RefID: n.RefID, CreatedAt: n.CreatedAt,
+	return notificationJSON{
+		ID: n.ID, Type: n.Type, Params: n.Params, Message: notices.Text(lang, n.Type, n.Params, n.Message), RefID: n.RefID,
+		ReadAt: moment(n.ReadAt), CreatedAt: n.CreatedAt,
 	}
-	if !n.ReadAt.IsZero() {
-		out.ReadAt = &n.ReadAt
-	}
-	return out
 }
 
 // inboxRoutes are the routes of the notifications, except their stream. An id has a
@@ -77,10 +73,7 @@ func (i inboxRoutes) notifications(w http.ResponseWriter, r *http.Request, membe
 		return err
 	}
 	lang := locales.Negotiate(r)
-	out := make([]notificationJSON, len(list))
-	for at, n := range list {
-		out[at] = presentNotification(n, lang)
-	}
+	out := each(list, func(n inbox.Notification) notificationJSON { return presentNotification(n, lang) })
 	w.Header().Set("Content-Language", lang)
 	answer(w, http.StatusOK, map[string]any{"notifications": out, "unreadCount": count, "muted": muted})
 	return nil
@@ -91,7 +84,7 @@ func (i inboxRoutes) read(w http.ResponseWriter, r *http.Request, member string)
 	if id == "" {
 		id = r.PathValue("event") + "/" + r.PathValue("member")
 	}
-	return readAnswer(w, i.inbox.Read(r.Context(), member, id))
+	return done(w, i.inbox.Read(r.Context(), member, id))
 }
 
 // readUpTo marks all as read up to the newest that the member has seen.
@@ -108,18 +101,7 @@ func (i inboxRoutes) readUpTo(w http.ResponseWriter, r *http.Request, member str
 	if *body.UpTo == "" || len(*body.UpTo) > maxNotificationID {
 		return invalid("upTo", "upTo must be the id of a notification")
 	}
-	return readAnswer(w, i.inbox.ReadUpTo(r.Context(), member, *body.UpTo))
-}
-
-func readAnswer(w http.ResponseWriter, err error) error {
-	if errors.Is(err, inbox.ErrNotFound) {
-		return newProblem(http.StatusNotFound, "notification-not-found", "No such notification", "you have no notification with this id")
-	}
-	if err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return done(w, i.inbox.ReadUpTo(r.Context(), member, *body.UpTo))
 }
 
 func (i inboxRoutes) settings(w http.ResponseWriter, r *http.Request, member string) error {

@@ -139,6 +139,32 @@ func reply(w http.ResponseWriter, status int, v any, err error) error {
 	return err
 }
 
+// done answers nothing but success, or returns the error.
+func done(w http.ResponseWriter, err error) error {
+	if err == nil {
+		w.Header().Set("Cache-Control", "no-store")
+		w.WriteHeader(http.StatusNoContent)
+	}
+	return err
+}
+
+// each presents all of a list; never nil.
+func each[T, J any](list []T, present func(T) J) []J {
+	out := make([]J, len(list))
+	for i, one := range list {
+		out[i] = present(one)
+	}
+	return out
+}
+
+// moment is nil for a time that has not come.
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
 // number reads a parameter of the query; given reports whether it is set.
 func number(r *http.Request, name string, least, most int64) (n int64, given bool, err error) {
 	text := r.URL.Query().Get(name)

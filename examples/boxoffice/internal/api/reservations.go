@@ -76,15 +76,8 @@ func (b bookingRoutes) seats(w http.ResponseWriter, r *http.Request, member stri
 		return nil
 	}
 	seats, err := b.catalog.Seats(r.Context(), event)
-	if err != nil {
-		return err
-	}
-	out := make([]seatJSON, len(seats))
-	for i, s := range seats {
-		out[i] = seatJSON{s.ID, s.Status, s.Class, s.Price}
-	}
-	answer(w, http.StatusOK, map[string]any{"seats": out})
-	return nil
+	out := each(seats, func(s catalog.Seat) seatJSON { return seatJSON{s.ID, s.Status, s.Class, s.Price} })
+	return reply(w, http.StatusOK, map[string]any{"seats": out}, err)
 }
 
 // allowance is how many seats of a show the member may have, and has.
@@ -165,15 +158,7 @@ func (b bookingRoutes) cancelReservation(w http.ResponseWriter, r *http.Request,
 
 func (b bookingRoutes) tickets(w http.ResponseWriter, r *http.Request, member string) error {
 	mine, err := b.booking.List(r.Context(), member)
-	if err != nil {
-		return err
-	}
-	out := make([]reservationJSON, len(mine))
-	for i, t := range mine {
-		out[i] = presentReservation(t)
-	}
-	answer(w, http.StatusOK, map[string]any{"tickets": out})
-	return nil
+	return reply(w, http.StatusOK, map[string]any{"tickets": each(mine, presentReservation)}, err)
 }
 
 // cancelTicket ends a reservation at once (200), or requests its refund (202): then

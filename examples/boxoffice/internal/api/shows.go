@@ -59,22 +59,12 @@ func presentShow(s catalog.Show) showJSON {
 		ID: s.ID, Title: s.Title, CommentCount: s.Comments, LikeCount: s.Likes, ViewCount: s.Views, SalesCount: s.Sales,
 		Seats: countsJSON{s.Seats.Total, s.Seats.Available, s.Seats.Held, s.Seats.Sold}, Limits: limitsJSON{s.MaxHeld, s.MaxBought},
 
-		Currency: s.Currency, Prices: []priceJSON{}, Performers: []performerJSON{},
-	}
-	if !s.StartsAt.IsZero() {
-		out.StartsAt = &s.StartsAt
-	}
-	if !s.DoorsAt.IsZero() {
-		out.DoorsAt = &s.DoorsAt
+		StartsAt: moment(s.StartsAt), DoorsAt: moment(s.DoorsAt), Currency: s.Currency,
+		Prices:     each(s.Prices, func(p catalog.Price) priceJSON { return priceJSON{p.Class, p.Price} }),
+		Performers: each(s.Performers, func(p catalog.Performer) performerJSON { return performerJSON{p.ArtistID, p.Name} }),
 	}
 	if s.Venue.Name != "" {
 		out.Venue = &venueJSON{s.Venue.Name, s.Venue.City, s.Venue.TimeZone}
-	}
-	for _, p := range s.Prices {
-		out.Prices = append(out.Prices, priceJSON{p.Class, p.Price})
-	}
-	for _, p := range s.Performers {
-		out.Performers = append(out.Performers, performerJSON{p.ArtistID, p.Name})
 	}
 	return out
 }
@@ -89,15 +79,7 @@ func (s showRoutes) mount(g *guard) {
 
 func (s showRoutes) shows(w http.ResponseWriter, r *http.Request) error {
 	shows, err := s.catalog.Shows(r.Context())
-	if err != nil {
-		return err
-	}
-	out := make([]showJSON, len(shows))
-	for i, show := range shows {
-		out[i] = presentShow(show)
-	}
-	answer(w, http.StatusOK, out)
-	return nil
+	return reply(w, http.StatusOK, each(shows, presentShow), err)
 }
 
 func (s showRoutes) show(w http.ResponseWriter, r *http.Request) error {

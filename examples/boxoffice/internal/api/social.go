@@ -1,7 +1,6 @@
 package api
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -42,48 +41,12 @@ func (s socialRoutes) mount(g *guard) {
 	g.public("POST /api/shows/{id}/view", g.bounded(s.view))
 }
 
-func done(w http.ResponseWriter) {
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(http.StatusNoContent)
-}
-
-// after ends a request that answers nothing but its success.
-func after(w http.ResponseWriter, err error) error {
-	if err != nil {
-		return socialProblem(err)
-	}
-	done(w)
-	return nil
-}
-
-// socialProblem finds the answer to an error of package social; others stay as they are.
-func socialProblem(err error) error {
-	switch {
-	case errors.Is(err, social.ErrNoComment):
-		return newProblem(http.StatusNotFound, "comment-not-found", "No such comment", "there is no comment with this id")
-	case errors.Is(err, social.ErrNotYours):
-		return newProblem(http.StatusForbidden, "not-your-comment", "Not your comment", "only who wrote a comment can delete it")
-	case errors.Is(err, social.ErrNoMember):
-		return newProblem(http.StatusNotFound, "member-not-found", "No such member", "nobody with this id has signed in yet")
-	case errors.Is(err, social.ErrSelf):
-		return newProblem(http.StatusUnprocessableEntity, "self-follow", "That is you", "nobody follows themselves; name another member")
-	case errors.Is(err, social.ErrNoVote):
-		return newProblem(http.StatusNotFound, "vote-not-found", "No such vote", "the show has no vote")
-	case errors.Is(err, social.ErrNoOption):
-		return newProblem(http.StatusUnprocessableEntity, "unknown-option", "No such option",
-			"there is no such option; the answer of GET lists them").with("field", "option").with("options", social.Options())
-	case errors.Is(err, social.ErrVoteClosed):
-		return newProblem(http.StatusConflict, "vote-closed", "The vote is over", "the vote is over; your choice was not changed")
-	}
-	return err
-}
-
 func (s socialRoutes) like(w http.ResponseWriter, r *http.Request, member string) error {
-	return after(w, s.social.Like(r.Context(), member, r.PathValue("id")))
+	return done(w, s.social.Like(r.Context(), member, r.PathValue("id")))
 }
 
 func (s socialRoutes) unlike(w http.ResponseWriter, r *http.Request, member string) error {
-	return after(w, s.social.Unlike(r.Context(), member, r.PathValue("id")))
+	return done(w, s.social.Unlike(r.Context(), member, r.PathValue("id")))
 }
 
 func (s socialRoutes) likes(w http.ResponseWriter, r *http.Request, member string) error {
@@ -92,11 +55,11 @@ func (s socialRoutes) likes(w http.ResponseWriter, r *http.Request, member strin
 }
 
 func (s socialRoutes) follow(w http.ResponseWriter, r *http.Request, member string) error {
-	return after(w, s.social.Follow(r.Context(), member, r.PathValue("id")))
+	return done(w, s.social.Follow(r.Context(), member, r.PathValue("id")))
 }
 
 func (s socialRoutes) unfollow(w http.ResponseWriter, r *http.Request, member string) error {
-	return after(w, s.social.Unfollow(r.Context(), member, r.PathValue("id")))
+	return done(w, s.social.Unfollow(r.Context(), member, r.PathValue("id")))
 }
 
 func (s socialRoutes) follows(w http.ResponseWriter, r *http.Request, member string) error {
@@ -129,15 +92,7 @@ func (s socialRoutes) comments(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	all, err := s.social.Comments(r.Context(), r.PathValue("id"), before, limit)
-	if err != nil {
-		return err
-	}
-	out := make([]commentJSON, len(all))
-	for i, c := range all {
-		out[i] = presentComment(c)
-	}
-	answer(w, http.StatusOK, map[string]any{"comments": out})
-	return nil
+	return reply(w, http.StatusOK, map[string]any{"comments": each(all, presentComment)}, err)
 }
 
 func (s socialRoutes) comment(w http.ResponseWriter, r *http.Request, member string) error {
@@ -155,15 +110,11 @@ func (s socialRoutes) comment(w http.ResponseWriter, r *http.Request, member str
 		return invalid("text", "text holds a character that is no text")
 	}
 	written, err := s.social.Comment(r.Context(), member, r.PathValue("id"), text)
-	if err != nil {
-		return socialProblem(err)
-	}
-	answer(w, http.StatusCreated, presentComment(written))
-	return nil
+	return reply(w, http.StatusCreated, presentComment(written), err)
 }
 
 func (s socialRoutes) deleteComment(w http.ResponseWriter, r *http.Request, member string) error {
-	return after(w, s.social.DeleteComment(r.Context(), member, r.PathValue("id")))
+	return done(w, s.social.DeleteComment(r.Context(), member, r.PathValue("id")))
 }
 
 type pollJSON struct {
@@ -183,15 +134,12 @@ func (s socialRoutes) poll(w http.ResponseWriter, r *http.Request) error {
 	}
 	p, err := s.social.Poll(r.Context(), member, r.PathValue("id"))
 	if err != nil {
-		return socialProblem(err)
+		return err
 	}
-	out := pollJSON{Open: p.Open, Counts: map[string]int64{}, Choice: p.Choice, ClosesAt: p.ClosesAt}
+	out := pollJSON{Open: p.Open, Counts: map[string]int64{}, Choice: p.Choice, ClosesAt: p.ClosesAt, ClosedAt: moment(p.ClosedAt)}
 	for _, t := range p.Tally {
 		out.Options = append(out.Options, t.Option)
 		out.Counts[t.Option] = t.Votes
-	}
-	if !p.ClosedAt.IsZero() {
-		out.ClosedAt = &p.ClosedAt
 	}
 	answer(w, http.StatusOK, out)
 	return nil
@@ -207,11 +155,11 @@ func (s socialRoutes) vote(w http.ResponseWriter, r *http.Request, member string
 	if body.Option == "" {
 		return invalid("option", `the field "option" is missing`)
 	}
-	return after(w, s.social.Vote(r.Context(), member, r.PathValue("id"), body.Option))
+	return done(w, s.social.Vote(r.Context(), member, r.PathValue("id"), body.Option))
 }
 
 func (s socialRoutes) closeVote(w http.ResponseWriter, r *http.Request) error {
-	return after(w, s.social.Close(r.Context(), r.PathValue("id")))
+	return done(w, s.social.Close(r.Context(), r.PathValue("id")))
 }
 
 // view counts a visit, soon.

@@ -32,21 +32,16 @@ type codeJSON struct {
 	SeatID   string         `json:"seatId"`
 	Code     string         `json:"code"`
 	Picture  ticket.Picture `json:"picture"`
-	UsedAt   *time.Time     `json:"usedAt,omitempty"`
+	UsedAt   time.Time      `json:"usedAt,omitzero"`
 }
 
 // codes are in an answer's body and in no address: addresses are logged.
 func (t ticketRoutes) codes(w http.ResponseWriter, r *http.Request, member string) error {
 	issued, err := t.door.Issue(r.Context(), member, r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	out := make([]codeJSON, len(issued))
-	for i, one := range issued {
-		out[i] = codeJSON{TicketID: one.ID, SeatID: one.SeatID, Code: one.Code, Picture: one.Picture, UsedAt: moment(one.UsedAt)}
-	}
-	answer(w, http.StatusOK, map[string]any{"codes": out})
-	return nil
+	out := each(issued, func(one ticket.Issued) codeJSON {
+		return codeJSON{TicketID: one.ID, SeatID: one.SeatID, Code: one.Code, Picture: one.Picture, UsedAt: one.UsedAt}
+	})
+	return reply(w, http.StatusOK, map[string]any{"codes": out}, err)
 }
 
 type scanJSON struct {
@@ -54,7 +49,7 @@ type scanJSON struct {
 	TicketID string        `json:"ticketId"`
 	EventID  string        `json:"eventId"`
 	SeatID   string        `json:"seatId"`
-	UsedAt   *time.Time    `json:"usedAt,omitempty"`
+	UsedAt   time.Time     `json:"usedAt,omitzero"`
 }
 
 // scan judges a code at the entrance of a show. An Idempotency-Key distinguishes a
@@ -87,11 +82,7 @@ func (t ticketRoutes) scan(w http.ResponseWriter, r *http.Request) error {
 				with("field", "code").with("reason", reason.Error())
 		}
 	}
-	if err != nil {
-		return err
-	}
-	answer(w, http.StatusOK, scanJSON{found.Status, found.ID, found.ShowID, found.SeatID, moment(found.UsedAt)})
-	return nil
+	return reply(w, http.StatusOK, scanJSON{found.Status, found.ID, found.ShowID, found.SeatID, found.UsedAt}, err)
 }
 
 // refusedCodes explains the refusal of a code that is no ticket.
@@ -100,12 +91,4 @@ var refusedCodes = map[error]string{
 	ticket.ErrUnknownKey:    "the code is signed by a key that this office does not have; the holder gets a new code from the page My tickets",
 	ticket.ErrSignature:     "the code was changed or forged; let nobody in with it",
 	ticket.ErrUnknownTicket: "the code is genuine, and this office has no such reservation; is it another office's?",
-}
-
-// moment is nil for a time that has not come.
-func moment(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
 }

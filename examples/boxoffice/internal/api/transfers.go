@@ -9,27 +9,27 @@ import (
 )
 
 type transferJSON struct {
-	TransferID    string     `json:"transferId"`
-	ReservationID string     `json:"reservationId"`
-	PaymentID     string     `json:"paymentId,omitempty"` // the sender's
-	FromMemberID  string     `json:"fromMemberId"`
-	ToMemberID    string     `json:"toMemberId"`
-	EventID       string     `json:"eventId,omitempty"`
-	SeatIDs       []string   `json:"seatIds,omitempty"`
-	Amount        int64      `json:"amount"`
-	Status        string     `json:"status"`
-	Reason        string     `json:"reason,omitempty"`
-	CreatedAt     time.Time  `json:"createdAt"`
-	ExpiresAt     time.Time  `json:"expiresAt"`
-	AcceptedAt    *time.Time `json:"acceptedAt,omitempty"`
-	SettledAt     *time.Time `json:"settledAt,omitempty"`
+	TransferID    string    `json:"transferId"`
+	ReservationID string    `json:"reservationId"`
+	PaymentID     string    `json:"paymentId,omitempty"` // the sender's
+	FromMemberID  string    `json:"fromMemberId"`
+	ToMemberID    string    `json:"toMemberId"`
+	EventID       string    `json:"eventId,omitempty"`
+	SeatIDs       []string  `json:"seatIds,omitempty"`
+	Amount        int64     `json:"amount"`
+	Status        string    `json:"status"`
+	Reason        string    `json:"reason,omitempty"`
+	CreatedAt     time.Time `json:"createdAt"`
+	ExpiresAt     time.Time `json:"expiresAt"`
+	AcceptedAt    time.Time `json:"acceptedAt,omitzero"`
+	SettledAt     time.Time `json:"settledAt,omitzero"`
 }
 
 func presentTransfer(t payment.Transfer, member string) transferJSON {
 	out := transferJSON{
 		TransferID: t.ID, ReservationID: t.ReservationID, FromMemberID: t.From, ToMemberID: t.To,
 		EventID: t.ShowID, SeatIDs: t.SeatIDs, Amount: t.Amount, Status: t.Status, Reason: t.Reason,
-		CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt, AcceptedAt: moment(t.AcceptedAt), SettledAt: moment(t.SettledAt),
+		CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt, AcceptedAt: t.AcceptedAt, SettledAt: t.SettledAt,
 	}
 	if t.From == member {
 		out.PaymentID = t.PaymentID
@@ -39,15 +39,8 @@ func presentTransfer(t payment.Transfer, member string) transferJSON {
 
 func (p paymentRoutes) transfers(w http.ResponseWriter, r *http.Request, member string) error {
 	list, err := p.payments.Transfers(r.Context(), member)
-	if err != nil {
-		return err
-	}
-	out := make([]transferJSON, len(list))
-	for i, t := range list {
-		out[i] = presentTransfer(t, member)
-	}
-	answer(w, http.StatusOK, map[string]any{"transfers": out})
-	return nil
+	out := each(list, func(t payment.Transfer) transferJSON { return presentTransfer(t, member) })
+	return reply(w, http.StatusOK, map[string]any{"transfers": out}, err)
 }
 
 // decide answers a decision about a transfer with the transfer's new state.
@@ -59,26 +52,21 @@ func (p paymentRoutes) decide(move func(of *payment.Payments, ctx context.Contex
 }
 
 type membershipJSON struct {
-	MembershipID  string     `json:"membershipId"`
-	PaymentID     string     `json:"paymentId"`
-	Amount        int64      `json:"amount"`
-	Status        string     `json:"status"`
-	FailureReason string     `json:"failureReason,omitempty"`
-	CreatedAt     time.Time  `json:"createdAt"`
-	ActivatedAt   *time.Time `json:"activatedAt,omitempty"`
-	ExpiresAt     *time.Time `json:"expiresAt,omitempty"`
+	MembershipID  string    `json:"membershipId"`
+	PaymentID     string    `json:"paymentId"`
+	Amount        int64     `json:"amount"`
+	Status        string    `json:"status"`
+	FailureReason string    `json:"failureReason,omitempty"`
+	CreatedAt     time.Time `json:"createdAt"`
+	ActivatedAt   time.Time `json:"activatedAt,omitzero"`
+	ExpiresAt     time.Time `json:"expiresAt,omitzero"`
 }
 
 // memberships are the member's, with the price of a new one.
 func (p paymentRoutes) memberships(w http.ResponseWriter, r *http.Request, member string) error {
 	list, err := p.payments.Memberships(r.Context(), member)
-	if err != nil {
-		return err
-	}
-	out := make([]membershipJSON, len(list))
-	for i, m := range list {
-		out[i] = membershipJSON{m.ID, m.PaymentID, m.Amount, m.Status, m.FailureReason, m.CreatedAt, moment(m.ActivatedAt), moment(m.ExpiresAt)}
-	}
-	answer(w, http.StatusOK, map[string]any{"price": payment.MembershipPrice, "memberships": out})
-	return nil
+	out := each(list, func(m payment.Membership) membershipJSON {
+		return membershipJSON{m.ID, m.PaymentID, m.Amount, m.Status, m.FailureReason, m.CreatedAt, m.ActivatedAt, m.ExpiresAt}
+	})
+	return reply(w, http.StatusOK, map[string]any{"price": payment.MembershipPrice, "memberships": out}, err)
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/gateway"
-	"github.com/millrace-go/millrace/examples/boxoffice/upstream"
 )
 
 // Options of an [App]. The zero value works.
@@ -33,8 +32,6 @@ type Options struct {
 	Gateway gateway.Config
 	// GatewayTimeout bounds each call to the gateway; 2 s when zero.
 	GatewayTimeout time.Duration
-	// Upstream configures the simulated API of the artists.
-	Upstream upstream.Config
 	// Prefetch configures the prefetch of artists; the App sets its holder and its
 	// measure of waiting work.
 	Prefetch artist.PrefetchConfig

@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/routes"
 )
 
 // observe counts requests and turns a panic into an answer.
@@ -27,18 +29,10 @@ func (s *server) observe(next http.Handler) http.Handler {
 			if seen.status == 0 {
 				seen.status = http.StatusOK
 			}
-			s.requests.Observe(routeOf(r), r.Method, seen.status, seen.until().Sub(began))
+			s.requests.Observe(routes.Of(r), r.Method, seen.status, seen.until().Sub(began))
 		}()
 		next.ServeHTTP(seen, r)
 	})
-}
-
-// routeOf is the pattern that matched, without its method.
-func routeOf(r *http.Request) string {
-	if _, path, ok := strings.Cut(r.Pattern, " "); ok {
-		return path
-	}
-	return r.Pattern
 }
 
 // recorder remembers the status, and when a long answer began.

@@ -33,11 +33,7 @@ func startUpstream(b *base, run *stages) (url string, err error) {
 	if b.cfg.UpstreamURL != "" || !mirrors(b.cfg) || !b.cfg.Has(config.RoleWorker) {
 		return b.cfg.UpstreamURL, nil
 	}
-	cfg := b.opt.Upstream
-	if cfg.LogCalls == 0 {
-		cfg.LogCalls = 100_000 // some minutes of it, in 2.4 MB
-	}
-	u, err := upstream.New(cfg)
+	u, err := upstream.New(upstream.Config{LogCalls: 100_000}) // some minutes of it, in 2.4 MB
 	if err != nil {
 		return "", err
 	}

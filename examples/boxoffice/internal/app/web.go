@@ -1,12 +1,8 @@
 package app
 
 import (
-	"context"
-	"errors"
-
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/api"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/site"
 )
 
@@ -27,44 +23,6 @@ func newWeb(o *office) (answers *api.API, pages *site.Site, err error) {
 	if answers, err = api.New(cfg); err != nil {
 		return nil, nil, err
 	}
-	pages, err = site.New(site.Config{Backend: shows{o.sales.catalog}, Edge: answers.Edge, Version: o.opt.Version, Logger: o.log})
+	pages, err = site.New(site.Config{Backend: o.sales.catalog, Edge: answers.Edge, Version: o.opt.Version, Logger: o.log})
 	return answers, pages, err
-}
-
-// shows are the shows that the site renders on the server.
-type shows struct{ catalog *catalog.Catalog }
-
-func (s shows) Shows(ctx context.Context) ([]site.Show, error) {
-	all, err := s.catalog.Shows(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]site.Show, len(all))
-	for i, show := range all {
-		out[i] = siteShow(show)
-	}
-	return out, nil
-}
-
-func (s shows) Show(ctx context.Context, id string) (site.Show, error) {
-	show, err := s.catalog.Show(ctx, id)
-	if errors.Is(err, catalog.ErrNoShow) {
-		return site.Show{}, site.ErrNotFound
-	}
-	return siteShow(show), err
-}
-
-func siteShow(s catalog.Show) site.Show {
-	out := site.Show{
-		ID: s.ID, Title: s.Title,
-		Seats:    site.Seats{Total: s.Seats.Total, Available: s.Seats.Available, Held: s.Seats.Held, Sold: s.Seats.Sold},
-		StartsAt: s.StartsAt, DoorsAt: s.DoorsAt, Venue: site.Venue(s.Venue), Currency: s.Currency,
-	}
-	for _, p := range s.Prices {
-		out.Prices = append(out.Prices, site.Price(p))
-	}
-	for _, p := range s.Performers {
-		out.Performers = append(out.Performers, site.Performer(p))
-	}
-	return out
 }

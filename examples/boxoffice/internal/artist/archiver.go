@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
@@ -21,6 +22,12 @@ var archiveSQL string
 
 const (
 	archiveLease = "artist-archive"
+	// archiveLeaseTTL is how long a killed process keeps others from taking over. It must
+	// exceed the time in which eight objects are put concurrently, including the tries of a
+	// busy store.
+	archiveLeaseTTL = time.Minute
+	// archiveAgain is the pause after a failure.
+	archiveAgain = 10 * time.Minute
 	archiveJob   = "archive"
 	archiveHour  = 3
 	archiveBatch = 100
@@ -40,12 +47,6 @@ type ArchiverConfig struct {
 	Holder string
 	// Zone that 03:00 is of; time.Local when nil.
 	Zone *time.Location
-	// LeaseTTL is how long a killed process keeps others from taking over; 1 min when
-	// zero. It must exceed the time in which eight objects are put concurrently,
-	// including the tries of a busy store.
-	LeaseTTL time.Duration
-	// Again is the pause after a failure; 10 min when zero.
-	Again time.Duration
 	// Logger is slog.Default() when nil.
 	Logger *slog.Logger
 }
@@ -78,14 +79,10 @@ func NewArchiver(m *Mirror, cfg ArchiverConfig) (*Archiver, error) {
 		return nil, errors.New("artist: the mirror has no Archive; name one in its Config")
 	case cfg.Holder == "":
 		return nil, errors.New("artist: ArchiverConfig.Holder is empty; name this process")
-	case cfg.LeaseTTL < 0 || cfg.Again < 0:
-		return nil, errors.New("artist: LeaseTTL and Again must not be negative; use 0 for the defaults")
 	}
 	if cfg.Zone == nil {
 		cfg.Zone = time.Local
 	}
-	cfg.LeaseTTL = cmp.Or(cfg.LeaseTTL, time.Minute)
-	cfg.Again = cmp.Or(cfg.Again, 10*time.Minute)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	a := &Archiver{m: m, cfg: cfg}
 	return a, loadSQL(m.store, archiveSQL, &a.sql)
@@ -93,14 +90,7 @@ func NewArchiver(m *Mirror, cfg ArchiverConfig) (*Archiver, error) {
 
 // Run archives when it is due, until ctx ends. It returns nil.
 func (a *Archiver) Run(ctx context.Context) error {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-timer.C:
-		}
+	signal.Signal(nil).Repeat(ctx, func(ctx context.Context) time.Duration {
 		wait, err := a.untilDue(ctx)
 		if err == nil && wait <= 0 {
 			if err = a.Archive(ctx); err == nil {
@@ -108,14 +98,15 @@ func (a *Archiver) Run(ctx context.Context) error {
 			}
 		}
 		if err != nil {
-			wait = a.cfg.Again
+			wait = archiveAgain
 			if ctx.Err() == nil && !errors.Is(err, store.ErrLeaseHeld) {
 				a.cfg.Logger.Warn("snapshots could not be archived, will try again", "in", wait, "error", err)
 			}
 		}
 		// Clocks are set and daylight is saved: check at least every hour.
-		timer.Reset(min(wait, time.Hour))
-	}
+		return min(wait, time.Hour)
+	})
+	return nil
 }
 
 // untilDue returns how long until the archive is due; 0 when it is.
@@ -144,7 +135,7 @@ func lastAt(t time.Time, zone *time.Location) time.Time {
 // Archive does the whole job once, now. It fails with store.ErrLeaseHeld while
 // another process does it.
 func (a *Archiver) Archive(ctx context.Context) error {
-	job := a.m.store.NewJob(archiveLease, a.cfg.Holder, a.cfg.LeaseTTL, a.cfg.Logger)
+	job := a.m.store.NewJob(archiveLease, a.cfg.Holder, archiveLeaseTTL, a.cfg.Logger)
 	lease, err := job.Take(ctx)
 	if err != nil {
 		return err
@@ -211,7 +202,7 @@ func (a *Archiver) exec(ctx context.Context, lease store.Lease, statement string
 
 func (a *Archiver) tx(ctx context.Context, lease store.Lease, fn func(ctx context.Context, tx *sql.Tx) error) error {
 	err := a.m.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := lease.Keep(ctx, tx, a.cfg.LeaseTTL); err != nil {
+		if err := lease.Keep(ctx, tx, archiveLeaseTTL); err != nil {
 			return err
 		}
 		return fn(ctx, tx)
@@ -268,18 +259,12 @@ type object struct {
 }
 
 func (a *Archiver) waste(ctx context.Context) ([]object, error) {
-	found, err := a.m.store.Reader().QueryContext(ctx, a.sql.Waste, archiveBatch)
+	all, err := store.List(ctx, a.m.store.Reader(), a.sql.Waste, []any{archiveBatch}, func(row *sql.Rows) (o object, err error) {
+		err = row.Scan(&o.id, &o.tier)
+		return o, err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("artist: archive: %w", err)
 	}
-	defer found.Close() //nolint:errcheck // found.Err says what went wrong
-	var all []object
-	for found.Next() {
-		var o object
-		if err := found.Scan(&o.id, &o.tier); err != nil {
-			return nil, fmt.Errorf("artist: archive: %w", err)
-		}
-		all = append(all, o)
-	}
-	return all, found.Err()
+	return all, nil
 }

@@ -1,6 +1,7 @@
 package artist
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -14,66 +15,51 @@ import (
 
 // WorkerConfig of a [Worker]. The zero value works.
 type WorkerConfig struct {
-	// HighBatch and LowBatch are how many artists share a write; 20 and 100 when
-	// zero. A batch is as slow as its slowest call.
-	HighBatch, LowBatch int
-	// HighBatches and LowBatches are how many batches run at once; 8 and 2 when zero.
-	// Batch times batches is how many calls can: 160 and 200 carry 450 calls/s of 0.8 s
-	// each. Each costs some 50 KB.
-	HighBatches, LowBatches int
-	// HighWait and LowWait are how long a batch that is not full waits for more;
-	// 20 and 100 ms when zero.
-	HighWait, LowWait time.Duration
-	// HoldAbove is how far high may be behind before low gives way; 1,000 when
-	// zero.
+	// HighBatch is how many artists of high priority share a write; 20 when zero. A batch is
+	// as slow as its slowest call.
+	HighBatch int
+	// HighBatches is how many of these batches run at once; 8 when zero. Batch times batches
+	// is how many calls can: 160 and, of low priority, 200 carry 450 calls/s of 0.8 s each.
+	// Each costs some 50 KB.
+	HighBatches int
+	// HoldAbove is how far high may be behind before low gives way; 1,000 when zero.
 	HoldAbove int
 	// WriteTimeout is how slow a write of a batch may be before the database counts as
 	// down; 3 s when zero.
 	WriteTimeout time.Duration
-	// Breaker before the database.
-	Breaker BreakerConfig
+	// BreakerOpen is how long the breaker before the database stays open before it lets one
+	// call through; 5 s when zero. It adds to the time until consumers resume after an
+	// outage.
+	BreakerOpen time.Duration
 	// Retry of 5xx and lost calls; 3 times after 1, 2 and 4 s when zero.
 	Retry bus.RetryPolicy
-	// PoisonFor is how long reads and prefetch do not ask for an artist that failed for
-	// good; 10 min when zero.
-	PoisonFor time.Duration
 }
 
+const (
+	lowBatch   = 100
+	lowBatches = 2
+	// highWait and lowWait are how long a batch that is not full waits for more.
+	highWait = 20 * time.Millisecond
+	lowWait  = 100 * time.Millisecond
+	// poisonFor is how long reads and prefetch do not ask for an artist that failed for
+	// good.
+	poisonFor = 10 * time.Minute
+)
+
 func (c WorkerConfig) validate() error {
-	for _, n := range []int{c.HighBatch, c.LowBatch, c.HighBatches, c.LowBatches, c.HoldAbove, c.Breaker.Failures} {
-		if n < 0 {
-			return errors.New("artist: HighBatch, LowBatch, HighBatches, LowBatches, HoldAbove and Breaker.Failures must not be negative; use 0 for the defaults")
-		}
-	}
-	for _, d := range []time.Duration{c.HighWait, c.LowWait, c.WriteTimeout, c.Breaker.Open, c.PoisonFor} {
-		if d < 0 {
-			return errors.New("artist: HighWait, LowWait, WriteTimeout, Breaker.Open and PoisonFor must not be negative; use 0 for the defaults")
-		}
+	if min(c.HighBatch, c.HighBatches, c.HoldAbove) < 0 || min(c.WriteTimeout, c.BreakerOpen) < 0 {
+		return errors.New("artist: HighBatch, HighBatches, HoldAbove, WriteTimeout and BreakerOpen must not be negative; use 0 for the defaults")
 	}
 	return nil
 }
 
 func (c WorkerConfig) withDefaults() WorkerConfig {
-	for _, n := range []struct {
-		field *int
-		value int
-	}{{&c.HighBatch, 20}, {&c.LowBatch, 100}, {&c.HighBatches, 8}, {&c.LowBatches, 2}, {&c.HoldAbove, 1000}} {
-		if *n.field == 0 {
-			*n.field = n.value
-		}
-	}
-	for _, d := range []struct {
-		field *time.Duration
-		value time.Duration
-	}{{&c.HighWait, 20 * time.Millisecond}, {&c.LowWait, 100 * time.Millisecond}, {&c.WriteTimeout, 3 * time.Second}, {&c.PoisonFor, 10 * time.Minute}} {
-		if *d.field == 0 {
-			*d.field = d.value
-		}
-	}
-	if c.Retry == (bus.RetryPolicy{}) {
-		c.Retry = bus.DefaultRetry()
-	}
-	c.Breaker = c.Breaker.withDefaults()
+	c.HighBatch = cmp.Or(c.HighBatch, 20)
+	c.HighBatches = cmp.Or(c.HighBatches, 8)
+	c.HoldAbove = cmp.Or(c.HoldAbove, 1000)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, 3*time.Second)
+	c.BreakerOpen = cmp.Or(c.BreakerOpen, 5*time.Second)
+	c.Retry = cmp.Or(c.Retry, bus.DefaultRetry())
 	return c
 }
 
@@ -104,8 +90,8 @@ func (w *Worker) Pair(lag *bus.LagMonitor) bus.Pair {
 		}
 	}
 	return bus.Pair{
-		High:      consumer(event.High, TopicHigh, GroupHigh, w.cfg.HighBatch, w.cfg.HighBatches, w.cfg.HighWait),
-		Low:       consumer(event.Low, TopicLow, GroupLow, w.cfg.LowBatch, w.cfg.LowBatches, w.cfg.LowWait),
+		High:      consumer(event.High, TopicHigh, GroupHigh, w.cfg.HighBatch, w.cfg.HighBatches, highWait),
+		Low:       consumer(event.Low, TopicLow, GroupLow, lowBatch, lowBatches, lowWait),
 		HoldAbove: w.cfg.HoldAbove,
 		Lag:       lag,
 	}
@@ -130,7 +116,7 @@ func (w *Worker) buried(d bus.Report) {
 	if d.Reason == API5XX || d.Reason == bus.ReasonExhausted || d.Reason == bus.ReasonPanic || d.Reason == bus.ReasonCrashed {
 		err := w.guard.do(ctx, func(ctx context.Context) error {
 			return w.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
-				_, err := tx.ExecContext(ctx, w.m.sql.GaveUp, e.AggregateID, w.cfg.PoisonFor.Milliseconds())
+				_, err := tx.ExecContext(ctx, w.m.sql.GaveUp, e.AggregateID, poisonFor.Milliseconds())
 				return err
 			})
 		})

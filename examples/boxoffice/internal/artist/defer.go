@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
@@ -49,25 +51,17 @@ func (d *deferrals) run(ctx context.Context) {
 // keepDeferring writes questions to the table that were refused or had no place in
 // the queue.
 func (d *deferrals) keepDeferring(ctx context.Context) {
-	again := time.NewTimer(0)
-	defer again.Stop()
 	failed := false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-d.asks.some:
-		case <-again.C:
-		}
+	d.asks.some.Repeat(ctx, func(ctx context.Context) time.Duration {
 		err := d.deferAll(ctx)
-		if err != nil && ctx.Err() == nil {
-			if !failed {
-				d.cfg.Logger.Warn("refreshes that wait cannot be written down, will try again", "error", err)
-			}
-			again.Reset(lookEvery)
+		if err != nil && !failed && ctx.Err() == nil {
+			d.cfg.Logger.Warn("refreshes that wait cannot be written down, will try again", "error", err)
 		}
-		failed = err != nil
-	}
+		if failed = err != nil; failed {
+			return lookEvery
+		}
+		return signal.Never
+	})
 }
 
 // deferAll writes all waiting questions.
@@ -183,46 +177,33 @@ func (d *deferrals) due(ctx context.Context) (due []ask, needless []string, err 
 // coalescer reports as in flight are asked again later: after a failure it is unknown
 // whether the lock belongs to a published request.
 func (d *deferrals) askAll(ctx context.Context, all []ask) (published, later []string, err error) {
-	var mu sync.Mutex
-	var askers sync.WaitGroup
-	work := make(chan ask)
-	failed := make(chan struct{})
-	for range min(d.cfg.Askers, len(all)) {
-		askers.Go(func() {
-			for q := range work {
-				mine, e := d.askers.ask(ctx, q)
-				mu.Lock()
-				switch {
-				case e != nil:
-					if err == nil {
-						err = e
-						close(failed)
-					}
-				case mine:
-					published = append(published, q.id)
-				default:
-					later = append(later, q.id)
-				}
-				mu.Unlock()
-			}
-		})
-	}
 	// Asks only while the lease is surely this process's; the remaining questions stay
 	// due.
-	enough := time.NewTimer(asksLeaseTTL / 3)
-	defer enough.Stop()
+	leased, cancel := context.WithTimeout(ctx, asksLeaseTTL/3)
+	defer cancel()
+	asking, wanted := errgroup.WithContext(leased)
+	asking.SetLimit(d.cfg.Askers)
+	var mu sync.Mutex
 	for _, q := range all {
-		select {
-		case work <- q:
-			continue
-		case <-failed:
-		case <-enough.C:
-		case <-ctx.Done():
-		}
-		break
+		asking.Go(func() error {
+			if wanted.Err() != nil {
+				return nil
+			}
+			mine, err := d.askers.ask(ctx, q)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err != nil:
+				return err
+			case mine:
+				published = append(published, q.id)
+			default:
+				later = append(later, q.id)
+			}
+			return nil
+		})
 	}
-	close(work)
-	askers.Wait()
+	err = asking.Wait()
 	slices.Sort(later)
 	return published, later, err
 }

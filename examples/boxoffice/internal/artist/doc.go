@@ -51,12 +51,12 @@
 // UPDATING needs a refresh that was asked for, or that waits in memory or in the
 // database to be asked for; a read that has no place for its wish says NOT_FOUND. An
 // artist whose refresh has just failed for good is not asked for at each read
-// (WorkerConfig.PoisonFor); without data it is NOT_FOUND meanwhile.
+// for ten minutes; without data it is NOT_FOUND then.
 //
 // A 404 is both: a mark, from which readers learn at once that there is no such
 // artist, and a dead letter as for any other 4xx, from which an operator learns of
-// the request. The mark limits the dead letters: reads ask again after an hour
-// (Config.MissingFor), so a typing error in a link costs one call an hour, for any
+// the request. The mark limits the dead letters: reads ask again after an hour,
+// so a typing error in a link costs one call an hour, for any
 // number of visitors. The artist's earlier data stays in the database and is shown
 // again if the artist returns.
 //

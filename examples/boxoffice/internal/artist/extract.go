@@ -8,13 +8,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxName bounds an artist's name, in characters.
-const maxName = 200
+const (
+	// maxName bounds an artist's name, in characters.
+	maxName = 200
+	// maxDepth bounds how many arrays and objects of the history are in each other.
+	maxDepth = 1000
+)
+
+// errLarge is returned for a document that exceeds its bound.
+var errLarge = errors.New("the document is too large")
 
 // Document is the stored part of an artist.
 type Document struct {
@@ -33,78 +44,118 @@ type Document struct {
 // and keeps all but its history. It checks the whole document, of at most limit
 // bytes, and holds no more of it than it keeps.
 func Extract(r io.Reader, limit int64, id string) (Document, error) {
-	s := newScan(r, limit)
-	var kept, name bytes.Buffer
-	fields := map[string][]byte{} // the values that are asked for by name
-	kept.WriteByte('{')
-	err := s.members('{', '}', func() error {
-		if c, err := s.token(); err != nil || c != '"' {
-			return errors.Join(err, errors.New("a member has no name"))
-		}
-		name.Reset()
-		s.into(&name)
-		err := s.text()
-		s.stop()
-		if err != nil {
-			return err
-		}
-		if err := s.expect(':'); err != nil {
-			return err
-		}
-		var key string
-		if err := json.Unmarshal(name.Bytes(), &key); err != nil {
-			return err
-		}
-		if key == "history" {
-			return s.value(1)
-		}
-		if kept.Len() > 1 {
-			kept.WriteByte(',')
-		}
-		kept.Write(name.Bytes())
-		kept.WriteByte(':')
-		from := kept.Len()
-		s.into(&kept)
-		err = s.value(1)
-		s.stop()
-		switch key {
-		case "id", "name", "level", "updatedAt":
-			fields[key] = bytes.Clone(kept.Bytes()[from:])
-		}
-		return err
-	})
+	kept, err := keep(&bounded{r, limit})
+	var d Document
 	if err == nil {
-		err = s.rest()
+		d, err = named(kept)
 	}
-	if err != nil {
-		return Document{}, fmt.Errorf("artist: the document of %s: %w", id, err)
-	}
-	kept.WriteByte('}')
-	d, err := named(fields)
 	if err != nil {
 		return Document{}, fmt.Errorf("artist: the document of %s: %w", id, err)
 	}
 	if d.ID != id {
 		return Document{}, fmt.Errorf("artist: the document of %s is about %q", id, clip(d.ID, 40))
 	}
-	c := canon{out: make([]byte, 0, kept.Len())}
-	c.value(kept.Bytes(), 0)
-	d.Content, d.Hash = c.out, hashOf(c.out)
+	if d.Content, err = canonical(kept); err != nil {
+		return Document{}, fmt.Errorf("artist: the document of %s: %w", id, err)
+	}
+	d.Hash = hashOf(d.Content)
 	return d, nil
 }
 
+// lenient has the options that accept all that encoding/json accepts, and more.
+func lenient(more ...jsontext.Options) []jsontext.Options {
+	return append(more, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
+// canonical writes an object with its members and those of inner objects in the order of
+// their names, no spaces, and numbers as they were written.
+func canonical(kept map[string]jsontext.Value) ([]byte, error) {
+	var content bytes.Buffer
+	out := jsontext.NewEncoder(&content, lenient(jsontext.ReorderRawObjects(true))...)
+	errs := []error{out.WriteToken(jsontext.BeginObject)}
+	for _, name := range slices.Sorted(maps.Keys(kept)) {
+		errs = append(errs, out.WriteToken(jsontext.String(name)), out.WriteValue(kept[name]))
+	}
+	errs = append(errs, out.WriteToken(jsontext.EndObject))
+	return bytes.TrimSuffix(content.Bytes(), []byte("\n")), errors.Join(errs...)
+}
+
+// keep reads an object without its history. Of several members with one name the last
+// counts, as encoding/json has it.
+func keep(r io.Reader) (map[string]jsontext.Value, error) {
+	doc := jsontext.NewDecoder(r, lenient()...)
+	if doc.PeekKind() != '{' {
+		return nil, errors.Join(errors.New("it is no object"), skip(doc))
+	}
+	if _, err := doc.ReadToken(); err != nil {
+		return nil, err
+	}
+	kept := map[string]jsontext.Value{}
+	for doc.PeekKind() == '"' {
+		name, err := doc.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		key := name.String()
+		if key == "history" {
+			if err := skip(doc); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		value, err := doc.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		kept[key] = value.Clone()
+	}
+	if _, err := doc.ReadToken(); err != nil { // the object's end, or why there is none
+		return nil, err
+	}
+	if _, err := doc.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, errors.Join(errors.New("more follows the document"), err)
+	}
+	return kept, nil
+}
+
+// skip checks a value, and holds a token of it at a time.
+func skip(doc *jsontext.Decoder) error {
+	for outside := doc.StackDepth(); ; {
+		if _, err := doc.ReadToken(); err != nil {
+			return err
+		}
+		switch depth := doc.StackDepth() - outside; {
+		case depth == 0:
+			return nil
+		case depth > maxDepth:
+			return errors.New("the document is nested too deeply")
+		}
+	}
+}
+
+// bounded fails beyond its bytes.
+type bounded struct {
+	io.Reader
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, errLarge
+	}
+	return n, err
+}
+
 // named reads the members that are asked for by name.
-func named(fields map[string][]byte) (d Document, err error) {
+func named(kept map[string]jsontext.Value) (d Document, err error) {
 	var id, name, level, updated any
-	for _, f := range []struct {
-		name string
-		into *any
-	}{{"id", &id}, {"name", &name}, {"level", &level}, {"updatedAt", &updated}} {
-		if raw, ok := fields[f.name]; ok {
+	for key, into := range map[string]*any{"id": &id, "name": &name, "level": &level, "updatedAt": &updated} {
+		if raw, ok := kept[key]; ok {
 			decode := json.NewDecoder(bytes.NewReader(raw))
 			decode.UseNumber()
-			if err := decode.Decode(f.into); err != nil {
-				return Document{}, fmt.Errorf("%s: %w", f.name, err)
+			if err := decode.Decode(into); err != nil {
+				return Document{}, fmt.Errorf("%s: %w", key, err)
 			}
 		}
 	}

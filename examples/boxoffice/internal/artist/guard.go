@@ -1,7 +1,6 @@
 package artist
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,20 +11,8 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// BreakerConfig of the circuit breaker before the database. The zero value works.
-type BreakerConfig struct {
-	// Failures in a row open it; 3 when zero.
-	Failures int
-	// Open is how long the breaker stays open before it lets one call through; 5 s when
-	// zero. It adds to the time until consumers resume after an outage.
-	Open time.Duration
-}
-
-func (c BreakerConfig) withDefaults() BreakerConfig {
-	c.Failures = cmp.Or(c.Failures, 3)
-	c.Open = cmp.Or(c.Open, 5*time.Second)
-	return c
-}
+// breakerFailures in a row open the breaker.
+const breakerFailures = 3
 
 // guard bounds calls of the database and stops them during an outage, so that no
 // budget is spent on results that cannot be written. All its errors that are not
@@ -36,11 +23,11 @@ type guard struct {
 	classify fault.Classifier
 }
 
-func newGuard(cfg BreakerConfig, timeout time.Duration, classify fault.Classifier, changed func(from, to string)) *guard {
+func newGuard(open, timeout time.Duration, classify fault.Classifier, changed func(from, to string)) *guard {
 	g := &guard{timeout: timeout, classify: classify}
 	g.circuit = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
-		Name: "database", MaxRequests: 1, Timeout: cfg.Open,
-		ReadyToTrip:   func(n gobreaker.Counts) bool { return int(n.ConsecutiveFailures) >= cfg.Failures },
+		Name: "database", MaxRequests: 1, Timeout: open,
+		ReadyToTrip:   func(n gobreaker.Counts) bool { return n.ConsecutiveFailures >= breakerFailures },
 		OnStateChange: func(_ string, from, to gobreaker.State) { changed(from.String(), to.String()) },
 		// A database that refuses data is available.
 		IsSuccessful: func(err error) bool { return err == nil || fault.Of(err, classify) == fault.Permanent },

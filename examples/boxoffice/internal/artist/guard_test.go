@@ -14,7 +14,7 @@ import (
 // successful write closes it.
 func TestLooksSayNothingOfWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGuard(BreakerConfig{}.withDefaults(), time.Second, func(error) fault.Class { return fault.Transient }, func(string, string) {})
+		g := newGuard(WorkerConfig{}.withDefaults().BreakerOpen, time.Second, func(error) fault.Class { return fault.Transient }, func(string, string) {})
 		fine := func(context.Context) error { return nil }
 		slow := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 		for range 3 {
@@ -31,14 +31,14 @@ func TestLooksSayNothingOfWrites(t *testing.T) {
 		if err := g.look(t.Context(), fine); fault.Of(err) != fault.Infrastructure {
 			t.Errorf("a look while it is open: %v", err)
 		}
-		time.Sleep(BreakerConfig{}.withDefaults().Open + time.Millisecond)
+		time.Sleep(WorkerConfig{}.withDefaults().BreakerOpen + time.Millisecond)
 		if err := g.look(t.Context(), fine); err != nil || g.state() != 1 {
 			t.Errorf("a look afterwards: %v, state %d, want 1 (half-open)", err, g.state())
 		}
 		if err := g.do(t.Context(), slow); err == nil || g.state() != 2 {
 			t.Errorf("a slow write afterwards: %v, state %d, want 2 (open)", err, g.state())
 		}
-		time.Sleep(BreakerConfig{}.withDefaults().Open + time.Millisecond)
+		time.Sleep(WorkerConfig{}.withDefaults().BreakerOpen + time.Millisecond)
 		if err := g.do(t.Context(), fine); err != nil || g.state() != 0 {
 			t.Errorf("a quick write afterwards: %v, state %d, want 0 (closed)", err, g.state())
 		}

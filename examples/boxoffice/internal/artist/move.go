@@ -43,20 +43,14 @@ func (a *Archiver) candidates(ctx context.Context, from, to int, after string) (
 	if from > 0 {
 		query, args = a.sql.Older, append(args, from)
 	}
-	found, err := a.m.store.Reader().QueryContext(ctx, query, args...)
+	all, err := store.List(ctx, a.m.store.Reader(), query, args, func(row *sql.Rows) (c candidate, err error) {
+		err = row.Scan(&c.id, &c.version, &c.hash, &c.packed)
+		return c, err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("artist: archive: %w", err)
 	}
-	defer found.Close() //nolint:errcheck // found.Err says what went wrong
-	var all []candidate
-	for found.Next() {
-		var c candidate
-		if err := found.Scan(&c.id, &c.version, &c.hash, &c.packed); err != nil {
-			return nil, fmt.Errorf("artist: archive: %w", err)
-		}
-		all = append(all, c)
-	}
-	return all, found.Err()
+	return all, nil
 }
 
 // move copies a batch and then, in one transaction, lets the copies count.

@@ -8,8 +8,9 @@ import (
 	"errors"
 	"log/slog"
 	"math"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
@@ -18,7 +19,14 @@ import (
 //go:embed sql/prefetch.sql
 var prefetchSQL string
 
-const prefetchLease = "artist-prefetch"
+const (
+	prefetchLease = "artist-prefetch"
+	// prefetchLeaseTTL is how long a killed process keeps others from taking over.
+	prefetchLeaseTTL = 15 * time.Second
+	// prefetchGivesWay ends a round while more requests of low priority wait: a quarter of a
+	// minute at the low cap of 350/s.
+	prefetchGivesWay = 5000
+)
 
 // Tier is a group of artists that are refreshed without a reader.
 type Tier struct {
@@ -53,15 +61,9 @@ type PrefetchConfig struct {
 	// LowLag returns how many requests of low priority wait, from memory. Nil means that
 	// the lag is unknown, and then prefetch relies on AskedFor alone.
 	LowLag func() (messages int64, known bool)
-	// HoldAbove ends a round while more requests than this wait; 5,000 when zero: a
-	// quarter of a minute at the low cap of 350/s.
-	HoldAbove int64
 	// AskedFor is how long an artist that was asked for is not asked for again;
 	// 30 min when zero, the time in which low requests should be done.
 	AskedFor time.Duration
-	// LeaseTTL is how long a killed process keeps others from taking over; 15 s
-	// when zero.
-	LeaseTTL time.Duration
 	// Logger is slog.Default() when nil.
 	Logger *slog.Logger
 }
@@ -70,22 +72,15 @@ func (c PrefetchConfig) validate() error {
 	switch {
 	case c.Holder == "":
 		return errors.New("artist: PrefetchConfig.Holder is empty; name this process")
-	case c.Every < 0 || c.HoldAbove < 0 || c.AskedFor < 0 || c.LeaseTTL < 0:
-		return errors.New("artist: Every, HoldAbove, AskedFor and LeaseTTL must not be negative; use 0 for the defaults")
+	case min(c.Every, c.AskedFor) < 0:
+		return errors.New("artist: Every and AskedFor must not be negative; use 0 for the defaults")
 	}
 	return c.Pace.validate()
 }
 
 func (c PrefetchConfig) withDefaults() PrefetchConfig {
-	for _, d := range []struct {
-		field *time.Duration
-		value time.Duration
-	}{{&c.Every, time.Minute}, {&c.AskedFor, 30 * time.Minute}, {&c.LeaseTTL, 15 * time.Second}} {
-		if *d.field == 0 {
-			*d.field = d.value
-		}
-	}
-	c.HoldAbove = cmp.Or(c.HoldAbove, 5000)
+	c.Every = cmp.Or(c.Every, time.Minute)
+	c.AskedFor = cmp.Or(c.AskedFor, 30*time.Minute)
 	if c.LowLag == nil {
 		c.LowLag = func() (int64, bool) { return 0, false }
 	}
@@ -115,7 +110,7 @@ func NewPrefetch(m *Mirror, cfg PrefetchConfig) (*Prefetch, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	p := &Prefetch{m: m, cfg: cfg, job: m.store.NewJob(prefetchLease, cfg.Holder, cfg.LeaseTTL, cfg.Logger)}
+	p := &Prefetch{m: m, cfg: cfg, job: m.store.NewJob(prefetchLease, cfg.Holder, prefetchLeaseTTL, cfg.Logger)}
 	p.take, p.ask = p.takeDue, p.askFor
 	return p, loadSQL(m.store, prefetchSQL, &p.sql)
 }
@@ -147,7 +142,7 @@ func (p *Prefetch) round(ctx context.Context) error {
 	second := time.NewTicker(time.Second)
 	defer second.Stop()
 	for end := time.Now().Add(p.cfg.Every - time.Second/2); ; {
-		if n, known := p.cfg.LowLag(); known && n > p.cfg.HoldAbove {
+		if n, known := p.cfg.LowLag(); known && n > prefetchGivesWay {
 			p.m.metrics.prefetchSkipped.Add(1)
 			return nil
 		}
@@ -186,7 +181,7 @@ func (p *Prefetch) takeDue(ctx context.Context, limit int) (ids []string, err er
 	}
 	err = p.m.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		ids = nil
-		if err := lease.Keep(ctx, tx, p.cfg.LeaseTTL); err != nil {
+		if err := lease.Keep(ctx, tx, prefetchLeaseTTL); err != nil {
 			return err
 		}
 		for _, t := range Tiers() {
@@ -214,36 +209,26 @@ const prefetchAskers = 16
 // askFor publishes requests of low priority. Artists that could not be asked for are
 // due again in the next round.
 func (p *Prefetch) askFor(ctx context.Context, ids []string) (asked int, err error) {
-	var mu sync.Mutex
-	var failed []string
-	var askers sync.WaitGroup
-	work := make(chan string)
-	for range min(prefetchAskers, len(ids)) {
-		askers.Go(func() {
-			for id := range work {
-				mu.Lock()
-				gone := err != nil
-				mu.Unlock()
-				var e error
-				if !gone {
-					e = p.request(ctx, id)
-				}
-				mu.Lock()
-				if gone || e != nil {
-					failed = append(failed, id)
-				} else {
-					asked++
-				}
-				err = errors.Join(err, e)
-				mu.Unlock()
+	asking, wanted := errgroup.WithContext(ctx)
+	asking.SetLimit(prefetchAskers)
+	done := make([]bool, len(ids))
+	for i, id := range ids {
+		asking.Go(func() error {
+			if wanted.Err() != nil {
+				return nil
 			}
+			err := p.request(ctx, id)
+			done[i] = err == nil
+			return err
 		})
 	}
-	for _, id := range ids {
-		work <- id
+	err = asking.Wait()
+	var failed []string
+	for i, id := range ids {
+		if !done[i] {
+			failed = append(failed, id)
+		}
 	}
-	close(work)
-	askers.Wait()
 	if len(failed) > 0 {
 		back, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.m.cfg.AskTimeout)
 		defer cancel()
@@ -251,7 +236,7 @@ func (p *Prefetch) askFor(ctx context.Context, ids []string) (asked int, err err
 			return each(ctx, tx, p.sql.GivenBack, failed)
 		}))
 	}
-	return asked, err
+	return len(ids) - len(failed), err
 }
 
 func (p *Prefetch) request(ctx context.Context, id string) error {

@@ -13,8 +13,18 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 )
 
-// perSecond is how many waiting requests the estimate takes to be done a second.
-const perSecond = 100
+const (
+	// perSecond is how many waiting requests the estimate takes to be done a second.
+	perSecond = 100
+	// freshFor is how long after a check a snapshot is FRESH.
+	freshFor = time.Hour
+	// missingFor is how long the upstream's answer that it has no such artist is valid,
+	// before a read asks again.
+	missingFor = time.Hour
+	// touchPrecision is that of an artist's last read, on which tiers depend. Less costs
+	// more writes.
+	touchPrecision = 5 * time.Minute
+)
 
 // record has the columns of an artist.
 type record struct {
@@ -55,7 +65,7 @@ func (x *Reader) Get(ctx context.Context, id string) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	if l.found && l.at-l.requested >= x.cfg.TouchEvery.Milliseconds() {
+	if l.found && l.at-l.requested >= touchPrecision.Milliseconds() {
 		x.touches.add(id)
 	}
 	v := x.view(ctx, id, l)
@@ -143,7 +153,7 @@ func (x *Reader) view(ctx context.Context, id string, r look) View {
 		return v
 	case r.missing > 0:
 		v := View{Freshness: NotFound, LastCheckedAt: when(r.checked)}
-		if age >= x.cfg.MissingFor {
+		if age >= missingFor {
 			v.UpdateQueued = queue(TooOld)
 		}
 		return v
@@ -155,7 +165,7 @@ func (x *Reader) view(ctx context.Context, id string, r look) View {
 		if v.UpdateQueued = !r.resting() && queue(CacheMiss); v.UpdateQueued {
 			v.Freshness = Updating
 		}
-	case age < x.cfg.FreshFor:
+	case age < freshFor:
 	default:
 		v.Freshness = Stale
 		v.UpdateQueued = !r.resting() && queue(TooOld)

@@ -30,6 +30,9 @@ const (
 	RefreshChecked RefreshStatus = "CHECKED"
 )
 
+// refreshEvery is how old a check must be before [Reader.Refresh] asks for another.
+const refreshEvery = 10 * time.Second
+
 // ErrUnknown is returned by Refresh for an artist that the upstream does not have.
 var ErrUnknown = errors.New("artist: the upstream has no such artist")
 
@@ -58,11 +61,11 @@ func (x *Reader) Refresh(ctx context.Context, id string) (Refreshing, error) {
 	}
 	out := Refreshing{Status: RefreshQueued, LastCheckedAt: when(r.checked)}
 	switch {
-	case r.missing > 0 && r.age() < x.cfg.MissingFor:
+	case r.missing > 0 && r.age() < missingFor:
 		return Refreshing{}, ErrUnknown
 	case r.resting():
 		return Refreshing{}, &RestingError{For: time.Duration(r.retry-r.at) * time.Millisecond}
-	case r.checked > 0 && r.age() < x.cfg.RefreshEvery:
+	case r.checked > 0 && r.age() < refreshEvery:
 		out.Status = RefreshChecked
 		return out, nil
 	case r.asked == 0:

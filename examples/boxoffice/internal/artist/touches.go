@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 )
 
 const (
@@ -48,16 +50,7 @@ func (t *touches) take() []string {
 
 // run periodically writes the artists that were read.
 func (t *touches) run(ctx context.Context) {
-	tick := time.NewTicker(touchEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			t.write(ctx)
-		}
-	}
+	signal.Every(ctx, touchEvery, t.write)
 }
 
 func (t *touches) write(ctx context.Context) {

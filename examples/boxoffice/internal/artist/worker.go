@@ -42,7 +42,7 @@ func NewWorker(m *Mirror, f Fetcher, cfg WorkerConfig) (*Worker, error) {
 		return nil, err
 	}
 	w := &Worker{m: m, fetch: f, cfg: cfg.withDefaults(), inTx: m.store.Write, hashes: m.hashes}
-	w.guard = newGuard(w.cfg.Breaker, w.cfg.WriteTimeout, m.store.Classify, func(from, to string) {
+	w.guard = newGuard(w.cfg.BreakerOpen, w.cfg.WriteTimeout, m.store.Classify, func(from, to string) {
 		m.cfg.Logger.Warn("the breaker of the database changed", "from", from, "to", to)
 	})
 	return w, nil

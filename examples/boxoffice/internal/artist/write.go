@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -123,29 +124,22 @@ func (w *Worker) lock(ctx context.Context, tx *sql.Tx, all []result) (map[string
 }
 
 func (w *Worker) hold(ctx context.Context, tx *sql.Tx, ids []string, into map[string]locked) error {
-	found, err := tx.QueryContext(ctx, list(w.m.sql.Lock, len(ids)), anys(ids)...)
-	if err != nil {
-		return err
-	}
-	defer found.Close() //nolint:errcheck // found.Err says what went wrong
-	for found.Next() {
+	return store.Each(ctx, tx, list(w.m.sql.Lock, len(ids)), anys(ids), func(row *sql.Rows) error {
 		var id string
 		var l locked
-		if err := found.Scan(&id, &l.version, &l.hash, &l.stored, &l.archive); err != nil {
-			return err
-		}
+		err := row.Scan(&id, &l.version, &l.hash, &l.stored, &l.archive)
 		into[id] = l
-	}
-	return found.Err()
+		return err
+	})
 }
 
 // status has the columns of update_status for a failure.
 func (w *Worker) status(r result) []any {
 	state, next := "RETRYING", w.cfg.Retry.Backoff.Max
 	if fault.Of(r.err) == fault.Permanent {
-		state, next = "FAILED", w.cfg.PoisonFor
+		state, next = "FAILED", poisonFor
 		if missing(r.err) {
-			next = w.m.cfg.MissingFor
+			next = missingFor
 		}
 	}
 	code, message := explain(r.err)

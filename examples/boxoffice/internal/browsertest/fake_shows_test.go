@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/site"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 )
 
 // Shows and Show are the shows that the pages render.
-func (f *fake) Shows(context.Context) ([]site.Show, error) {
+func (f *fake) Shows(context.Context) ([]catalog.Show, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	shows := slices.Clone(f.shows)
@@ -21,11 +21,11 @@ func (f *fake) Shows(context.Context) ([]site.Show, error) {
 	return shows, f.broken
 }
 
-func (f *fake) Show(_ context.Context, id string) (site.Show, error) {
+func (f *fake) Show(_ context.Context, id string) (catalog.Show, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.broken != nil {
-		return site.Show{}, f.broken
+		return catalog.Show{}, f.broken
 	}
 	for _, show := range f.shows {
 		if show.ID == id {
@@ -33,14 +33,14 @@ func (f *fake) Show(_ context.Context, id string) (site.Show, error) {
 			return show, nil
 		}
 	}
-	return site.Show{}, fmt.Errorf("%w: %q", site.ErrNotFound, id)
+	return catalog.Show{}, fmt.Errorf("%w: %q", catalog.ErrNoShow, id)
 }
 
 // billed is a show with its dates: always the same days from now, in the evening of
 // the venue. One has performers without a name yet, one has nothing but its prices.
-func billed(show site.Show, i int) site.Show {
+func billed(show catalog.Show, i int) catalog.Show {
 	show.Currency = "KRW"
-	show.Prices = []site.Price{{Class: "VIP", Price: 150_000}, {Class: "R", Price: 120_000}, {Class: "S", Price: 90_000}}
+	show.Prices = []catalog.Price{{Class: "VIP", Price: 150_000}, {Class: "R", Price: 120_000}, {Class: "S", Price: 90_000}}
 	if i == 3 {
 		return show
 	}
@@ -51,13 +51,13 @@ func billed(show site.Show, i int) site.Show {
 	day := time.Now().In(seoul).AddDate(0, 0, 14*(i+1))
 	show.StartsAt = time.Date(day.Year(), day.Month(), day.Day(), 19, 30, 0, 0, seoul)
 	show.DoorsAt = show.StartsAt.Add(-time.Hour)
-	show.Venue = site.Venue{Name: "Han River Hall", City: "Seoul", TimeZone: "Asia/Seoul"}
-	show.Performers = []site.Performer{{ArtistID: "42", Name: "Luna Vale and the Tide"}, {ArtistID: "113"}}
+	show.Venue = catalog.Venue{Name: "Han River Hall", City: "Seoul", TimeZone: "Asia/Seoul"}
+	show.Performers = []catalog.Performer{{ArtistID: "42", Name: "Luna Vale and the Tide"}, {ArtistID: "113"}}
 	return show
 }
 
-func (f *fake) count(show *site.Show) {
-	show.Seats = site.Seats{Total: len(f.seats[show.ID])}
+func (f *fake) count(show *catalog.Show) {
+	show.Seats = catalog.Counts{Total: len(f.seats[show.ID])}
 	for _, seat := range f.seats[show.ID] {
 		switch seat.Status {
 		case "AVAILABLE":

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/site"
 )
 
@@ -27,7 +28,7 @@ type fake struct {
 	server  *httptest.Server
 
 	mu           sync.Mutex
-	shows        []site.Show
+	shows        []catalog.Show
 	seats        map[string][]*fakeSeat
 	reservations map[string]*fakeReservation
 	order        []string // of reservations
@@ -100,7 +101,7 @@ func startFake(t *testing.T) *fake {
 	}
 	for i, title := range []string{"Moonlight Parade", "The Paper Kites of Busan", "Night Train to Gangneung", "A Hundred Small Drums", "Winter, Unplugged"} {
 		id := fmt.Sprint("show-", i+1)
-		f.shows = append(f.shows, billed(site.Show{ID: id, Title: title}, i))
+		f.shows = append(f.shows, billed(catalog.Show{ID: id, Title: title}, i))
 		for row := range 20 {
 			for n := 1; n <= 25; n++ {
 				seat := &fakeSeat{ID: fmt.Sprintf("%c-%d", 'A'+row, n), Status: "AVAILABLE", Price: 90000}

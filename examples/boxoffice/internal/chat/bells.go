@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 	"github.com/millrace-go/millrace/sse/driver"
@@ -49,16 +50,12 @@ func (b *bells) take() []string {
 
 // Run notifies every process of the rooms with new messages in this one.
 func (b *bells) Run(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-b.wake:
-		}
+	b.wake.Repeat(ctx, func(ctx context.Context) time.Duration {
 		for _, room := range b.take() {
 			b.send(ctx, room)
 		}
-	}
+		return signal.Never
+	})
 }
 
 func (b *bells) send(ctx context.Context, room string) {

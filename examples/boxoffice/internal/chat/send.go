@@ -37,10 +37,7 @@ func (p *Posts) Send(ctx context.Context, member, room, text string) (id string,
 		id, err = p.send(ctx, tx, member, room, text)
 		return err
 	})
-	switch {
-	case errors.Is(err, ErrNotJoined):
-		return "", err
-	case err != nil:
+	if err != nil {
 		return "", fmt.Errorf("chat: send to %s: %w", room, err)
 	}
 	p.counts.sent.Add(1)

@@ -53,25 +53,17 @@ func (g *Gateway) Close() error {
 // ledger is tried again every second.
 func (g *Gateway) Run(ctx context.Context) error {
 	defer g.release()
-	timer := time.NewTimer(0) // charges due before this process began
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-g.wake:
-		case <-timer.C:
-		}
+	g.wake.Repeat(ctx, func(ctx context.Context) time.Duration {
 		next, waiting, err := g.ledger.settle(ctx, time.Now())
 		switch {
 		case err != nil:
-			timer.Reset(time.Second)
+			return time.Second
 		case waiting:
-			timer.Reset(max(time.Until(next), time.Millisecond))
-		default:
-			timer.Stop()
+			return max(time.Until(next), time.Millisecond)
 		}
-	}
+		return signal.Never
+	})
+	return nil
 }
 
 // Handler serves the API of the package comment.

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
@@ -37,21 +38,13 @@ const retryAfter = time.Second
 
 // repeat calls step when it is woken and at the time that the previous step returned,
 // until ctx ends.
-func (d *desk) repeat(ctx context.Context, wake <-chan struct{}, failed string, step func(ctx context.Context) (time.Duration, error)) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-wake:
-		case <-timer.C:
-		}
+func (d *desk) repeat(ctx context.Context, wake signal.Signal, failed string, step func(ctx context.Context) (time.Duration, error)) {
+	wake.Repeat(ctx, func(ctx context.Context) time.Duration {
 		next, err := step(ctx)
 		if err != nil && ctx.Err() == nil {
 			d.cfg.Logger.Warn(failed+", will try again", "error", err)
 			next = retryAfter
 		}
-		timer.Reset(next)
-	}
+		return next
+	})
 }

@@ -80,10 +80,10 @@ func (l *Notifications) Read(ctx context.Context, member, id string) error {
 		}
 		return err
 	})
-	if err != nil && !errors.Is(err, ErrNotFound) {
+	if err != nil {
 		return fmt.Errorf("inbox: read %s: %w", id, err)
 	}
-	return err
+	return nil
 }
 
 // ReadUpTo marks a member's notification and all earlier ones as read, or fails with
@@ -100,10 +100,10 @@ func (l *Notifications) ReadUpTo(ctx context.Context, member, id string) error {
 		}
 		return err
 	})
-	if err != nil && !errors.Is(err, ErrNotFound) {
+	if err != nil {
 		return fmt.Errorf("inbox: read up to %s: %w", id, err)
 	}
-	return err
+	return nil
 }
 
 // Replay has the first events of a member's stream, oldest first: the newest 10 unread,

@@ -3,6 +3,8 @@ package meter
 import (
 	"context"
 	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 )
 
 // after is how long after the end of a second it is written: late enough for a
@@ -13,26 +15,17 @@ const after = 20 * time.Millisecond
 // ends within Config.Timeout of that.
 func (m *Meter) Run(ctx context.Context) error {
 	failing := false
-	write := func() {
+	write := func(ctx context.Context) time.Duration {
 		err := m.flush(ctx)
 		if err != nil && !failing {
 			m.cfg.Logger.Warn("meter: calls are counted but not written down", "error", err)
 		}
 		failing = err != nil
+		return m.untilNext()
 	}
-	write()
-	timer := time.NewTimer(m.untilNext())
-	defer timer.Stop()
-	for {
-		select {
-		case <-timer.C:
-			write()
-			timer.Reset(m.untilNext())
-		case <-ctx.Done():
-			write()
-			return nil
-		}
-	}
+	signal.Signal(nil).Repeat(ctx, write)
+	write(ctx)
+	return nil
 }
 
 func (m *Meter) untilNext() time.Duration {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/examples/boxoffice/upstream"
 )
@@ -60,24 +61,17 @@ func (d *demand) seed(ctx context.Context) error {
 // keep makes the artists that were looked up due again, until ctx ends. While low is
 // set, for prefetch too.
 func (d *demand) keep(ctx context.Context, low bool) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		statements := []string{d.sql.AgeHigh}
-		if low {
-			statements = append(statements, d.sql.AgeLow)
-		}
+	statements := []string{d.sql.AgeHigh}
+	if low {
+		statements = append(statements, d.sql.AgeLow)
+	}
+	signal.Every(ctx, time.Second, func(ctx context.Context) {
 		for _, s := range statements {
 			if err := d.exec(ctx, s); err != nil && ctx.Err() == nil { // a worker had the rows; the next second has them
 				d.log.Info("artists were not made due", "error", err)
 			}
 		}
-	}
+	})
 }
 
 // rest ends the work of prefetch. The workers are still writing the same rows, in an

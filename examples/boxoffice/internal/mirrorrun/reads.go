@@ -3,20 +3,12 @@ package mirrorrun
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
 	"net/http"
 	"sync"
 	"time"
-)
 
-// view is the answer to a read, except for the snapshot.
-type view struct {
-	Freshness       string     `json:"freshness"`
-	LastCheckedAt   *time.Time `json:"lastCheckedAt"`
-	UpdateQueued    bool       `json:"updateQueued"`
-	EstimatedWaitMs *int64     `json:"estimatedWaitMs"`
-}
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
+)
 
 // readers read artists from the office.
 type readers struct {
@@ -104,7 +96,7 @@ func (r *readers) read(ctx context.Context, id string, followed bool) {
 			return
 		case <-tick.C:
 		}
-		if v, err = r.get(ctx, id); err == nil && v.Freshness == "FRESH" {
+		if v, err = r.get(ctx, id); err == nil && v.Freshness == artist.Fresh {
 			r.mu.Lock()
 			r.turned = append(r.turned, time.Since(began))
 			r.mu.Unlock()
@@ -116,22 +108,10 @@ func (r *readers) read(ctx context.Context, id string, followed bool) {
 	r.mu.Unlock()
 }
 
-func (r *readers) get(ctx context.Context, id string) (v view, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url+"/api/artists/"+id, nil)
+func (r *readers) get(ctx context.Context, id string) (v artist.View, err error) {
+	body, err := ask(ctx, r.http, r.url+"/api/artists/"+id)
 	if err != nil {
 		return v, err
-	}
-	res, err := r.http.Do(req)
-	if err != nil {
-		return v, err
-	}
-	defer res.Body.Close() //nolint:errcheck // it was read to its end
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		return v, err
-	}
-	if res.StatusCode != http.StatusOK {
-		return v, fmt.Errorf("artist %s: %s: %.200s", id, res.Status, body)
 	}
 	return v, json.Unmarshal(body, &v)
 }

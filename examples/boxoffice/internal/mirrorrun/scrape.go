@@ -14,9 +14,9 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/upstream"
 )
 
-// ask makes a request and wants 200.
-func ask(ctx context.Context, client *http.Client, method, url string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, method, url, nil)
+// ask gets a URL and wants 200.
+func ask(ctx context.Context, client *http.Client, url string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -26,15 +26,15 @@ func ask(ctx context.Context, client *http.Client, method, url string) ([]byte, 
 	}
 	defer res.Body.Close() //nolint:errcheck // it was read to its end
 	body, err := io.ReadAll(res.Body)
-	if err == nil && res.StatusCode != http.StatusOK && res.StatusCode != http.StatusNoContent {
-		err = fmt.Errorf("%s %s: %s: %.200s", method, url, res.Status, body)
+	if err == nil && res.StatusCode != http.StatusOK {
+		err = fmt.Errorf("GET %s: %s: %.200s", url, res.Status, body)
 	}
 	return body, err
 }
 
 // witness asks the upstream for its figures.
 func witness(ctx context.Context, client *http.Client, url string) (s upstream.Stats, err error) {
-	body, err := ask(ctx, client, http.MethodGet, url+"/_/stats")
+	body, err := ask(ctx, client, url+"/_/stats")
 	if err != nil {
 		return s, err
 	}
@@ -45,7 +45,7 @@ func witness(ctx context.Context, client *http.Client, url string) (s upstream.S
 type figures map[string]float64
 
 func scrape(ctx context.Context, client *http.Client, url string) (figures, error) {
-	body, err := ask(ctx, client, http.MethodGet, url+"/metrics")
+	body, err := ask(ctx, client, url+"/metrics")
 	if err != nil {
 		return nil, err
 	}

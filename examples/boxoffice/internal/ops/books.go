@@ -22,13 +22,12 @@ type statements struct {
 
 // Books are audited: the tables, the gateway's ledger and the flow have to agree.
 type Books struct {
-	store                          *store.Store
-	gateway                        *payment.Gateway
-	traffic                        *traffic
-	sql                            statements
-	holdGrace, openFor, countGrace time.Duration
-	every                          time.Duration
-	recent                         *lastAudit
+	store   *store.Store
+	gateway *payment.Gateway
+	traffic *traffic
+	sql     statements
+	every   time.Duration
+	recent  *lastAudit
 
 	mu      sync.Mutex // one audit at a time
 	last    Audit
@@ -37,10 +36,7 @@ type Books struct {
 }
 
 func newBooks(cfg Config, t *traffic) (*Books, error) {
-	b := &Books{
-		store: cfg.Store, gateway: cfg.Gateway, traffic: t, every: cfg.Every, recent: newLastAudit(),
-		holdGrace: cfg.HoldGrace, openFor: cfg.OpenFor, countGrace: cfg.CountGrace,
-	}
+	b := &Books{store: cfg.Store, gateway: cfg.Gateway, traffic: t, every: cfg.Every, recent: newLastAudit()}
 	if err := cfg.Store.Load(checksSQL, &b.sql); err != nil {
 		return nil, fmt.Errorf("ops: %w", err)
 	}

@@ -56,17 +56,12 @@ func (l *Letters) of(topic string) (*letterbox, error) {
 
 // Run counts the dead letters.
 func (l *Letters) Run(ctx context.Context) {
-	tick := time.NewTicker(l.every)
-	defer tick.Stop()
 	l.awaitLags(ctx)
-	for ctx.Err() == nil { // a look that fails is repeated by the next round
-		l.lookAtAll(ctx)
-		select {
-		case <-tick.C:
-		case <-l.look:
-		case <-ctx.Done():
-		}
-	}
+	l.look.Repeat(ctx, func(ctx context.Context) time.Duration {
+		began := time.Now()
+		l.lookAtAll(ctx) // a look that fails is repeated by the next round
+		return l.every - time.Since(began)
+	})
 }
 
 // awaitLags waits for the first lags that name all topics: they show which topics need no look, and

@@ -61,12 +61,6 @@ type Config struct {
 	// before it returns its progress, 15 s when zero: less than the server gives a
 	// request.
 	PassTime time.Duration
-	// HoldGrace is how long after its end a hold may still be PENDING, 30 s when zero;
-	// OpenFor how long a payment or refund may be in flight, 2 min when zero.
-	HoldGrace, OpenFor time.Duration
-	// CountGrace is how long after the last comment on a show its count may be
-	// wrong, 30 s when zero.
-	CountGrace time.Duration
 	// Logger is slog.Default() when nil.
 	Logger *slog.Logger
 }
@@ -83,9 +77,6 @@ func (c Config) validate() error {
 
 // defaults sets what was left out.
 func (c *Config) defaults() {
-	c.HoldGrace = cmp.Or(c.HoldGrace, 30*time.Second)
-	c.OpenFor = cmp.Or(c.OpenFor, 2*time.Minute)
-	c.CountGrace = cmp.Or(c.CountGrace, 30*time.Second)
 	c.Every = cmp.Or(c.Every, 5*time.Second)
 	c.PassTime = cmp.Or(c.PassTime, 15*time.Second)
 }

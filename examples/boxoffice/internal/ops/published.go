@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/internal/migrate"
 )
@@ -122,27 +123,21 @@ func (p *Published) lastTotal() (int64, bool) {
 // Run writes every second the number of events that this process published, until ctx
 // ends, and then once more.
 func (p *Published) Run(ctx context.Context) error {
-	tick := time.NewTicker(writeEvery)
-	defer tick.Stop()
 	failing := false
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*writeEvery)
-			defer cancel()
-			if err := p.save(last); err != nil {
-				p.log.Warn("ops: the count of published events is short by this process's last", "error", err)
-			}
-			return nil
-		}
+	signal.Every(ctx, writeEvery, func(ctx context.Context) {
 		err := p.save(ctx)
 		// Once per outage, not once per second.
 		if err != nil && !failing && ctx.Err() == nil {
 			p.log.Warn("ops: published events are counted but not written down", "error", err)
 		}
 		failing = err != nil
+	})
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*writeEvery)
+	defer cancel()
+	if err := p.save(last); err != nil {
+		p.log.Warn("ops: the count of published events is short by this process's last", "error", err)
 	}
+	return nil
 }
 
 func (p *Published) save(ctx context.Context) error {

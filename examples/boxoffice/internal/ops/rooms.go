@@ -77,19 +77,14 @@ func newRooms(cfg *RoomsConfig, a *attention) *rooms {
 
 // Run looks at the rooms while reports are asked for.
 func (r *rooms) Run(ctx context.Context) {
-	for {
-		var pause <-chan time.Time
-		if r.attention.paid() {
-			pause = time.After(roomsEvery)
-			r.look(ctx)
+	r.wake.Repeat(ctx, func(ctx context.Context) time.Duration {
+		if !r.attention.paid() {
+			return signal.Never
 		}
-		select {
-		case <-pause:
-		case <-r.wake:
-		case <-ctx.Done():
-			return
-		}
-	}
+		began := time.Now()
+		r.look(ctx)
+		return roomsEvery - time.Since(began)
+	})
 }
 
 // look asks all rooms.

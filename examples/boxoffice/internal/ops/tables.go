@@ -5,12 +5,21 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
-// maxShown bounds how many breaches a check lists; the rest are counted.
-const maxShown = 5
+const (
+	// maxShown bounds how many breaches a check lists; the rest are counted.
+	maxShown = 5
+	// holdGrace is how long after its end a hold may still be PENDING, and openFor how long
+	// a payment or refund may be in flight.
+	holdGrace = 30 * time.Second
+	openFor   = 2 * time.Minute
+	// countGrace is how long after the last comment on a show its count may be wrong.
+	countGrace = 30 * time.Second
+)
 
 // paid is a payment as the gateway's ledger should show it.
 type paid struct {
@@ -44,7 +53,7 @@ func (b *Books) readTables(ctx context.Context) (t tables, err error) {
 	if err := tx.QueryRowContext(ctx, b.sql.Balance).Scan(&successes, &refunds, &confirmed, &sold); err != nil {
 		return t, err
 	}
-	grace, open, late := b.holdGrace.Milliseconds(), b.openFor.Milliseconds(), b.countGrace.Milliseconds()
+	grace, open, late := holdGrace.Milliseconds(), openFor.Milliseconds(), countGrace.Milliseconds()
 	if err := tx.QueryRowContext(ctx, b.sql.Moving, late).Scan(&t.moving); err != nil {
 		return t, err
 	}

@@ -3,6 +3,7 @@ package routes
 import (
 	"net/http"
 	"slices"
+	"strings"
 )
 
 // Mux is an [http.ServeMux] that remembers its patterns. As with http.ServeMux, all
@@ -34,3 +35,12 @@ func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.mux.ServeHTT
 
 // Patterns are the registered patterns, in the order of registration.
 func (m *Mux) Patterns() []string { return slices.Clone(m.patterns) }
+
+// Of is the pattern that matched a request, without its method; "" before and when none
+// did.
+func Of(r *http.Request) string {
+	if _, path, ok := strings.Cut(r.Pattern, " "); ok {
+		return path
+	}
+	return r.Pattern
+}

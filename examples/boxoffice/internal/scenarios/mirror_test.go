@@ -27,7 +27,7 @@ func slowDatabaseInABubble(t *testing.T) {
 	s := setup{worker: artist.WorkerConfig{
 		// One batch at a time, whose failed writes open the breaker though the reads between them
 		// succeed.
-		HighBatch: 5, HighBatches: 1, WriteTimeout: 500 * time.Millisecond, Breaker: artist.BreakerConfig{Open: 2 * time.Second},
+		HighBatch: 5, HighBatches: 1, WriteTimeout: 500 * time.Millisecond, BreakerOpen: 2 * time.Second,
 	}}
 	bubble(t, s, func(t *testing.T, w *town) {
 		for i := range artists {

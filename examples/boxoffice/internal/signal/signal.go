@@ -1,4 +1,5 @@
-// Package signal wakes a loop that looks for work: wake-ups before the loop looks count as one.
+// Package signal wakes a loop that looks for work, and runs it: wake-ups before the loop looks
+// count as one.
 package signal
 
 // Signal wakes the one loop that receives from it.

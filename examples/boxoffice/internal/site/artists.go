@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 )
 
 // artistID matches possible ids of artists; the API accepts no other.
@@ -52,7 +54,7 @@ func (s *site) coming(ctx context.Context, v view, artist string) (all []showVie
 		return nil
 	}
 	for _, show := range shows {
-		if show.StartsAt.After(time.Now()) && slices.ContainsFunc(show.Performers, func(p Performer) bool { return p.ArtistID == artist }) {
+		if show.StartsAt.After(time.Now()) && slices.ContainsFunc(show.Performers, func(p catalog.Performer) bool { return p.ArtistID == artist }) {
 			all = append(all, v.present(show))
 		}
 	}

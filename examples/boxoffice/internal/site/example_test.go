@@ -7,17 +7,18 @@ import (
 	"net/http/httptest"
 	"strings"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/site"
 )
 
 type oneShow struct{}
 
-func (oneShow) Shows(context.Context) ([]site.Show, error) {
-	return []site.Show{{ID: "show-1", Title: "Moonlight Parade", Seats: site.Seats{Total: 500, Available: 499, Sold: 1}}}, nil
+func (oneShow) Shows(context.Context) ([]catalog.Show, error) {
+	return []catalog.Show{{ID: "show-1", Title: "Moonlight Parade", Seats: catalog.Counts{Total: 500, Available: 499, Sold: 1}}}, nil
 }
 
-func (oneShow) Show(_ context.Context, id string) (site.Show, error) {
-	return site.Show{}, fmt.Errorf("%w: %s", site.ErrNotFound, id)
+func (oneShow) Show(_ context.Context, id string) (catalog.Show, error) {
+	return catalog.Show{}, fmt.Errorf("%w: %s", catalog.ErrNoShow, id)
 }
 
 func ExampleNew() {

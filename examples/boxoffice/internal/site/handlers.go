@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 )
 
 func (s *site) home(w http.ResponseWriter, r *http.Request) {
@@ -36,7 +38,7 @@ func (s *site) seats(w http.ResponseWriter, r *http.Request) {
 // withShow renders a page about one show; fill adds the page's own data.
 func (s *site) withShow(w http.ResponseWriter, r *http.Request, page, id string, fill func(*view)) {
 	show, err := s.backend.Show(r.Context(), id)
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, catalog.ErrNoShow) {
 		s.notFound(w, r)
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
 )
 
@@ -104,7 +105,7 @@ func TestWellFormedFindsFaults(t *testing.T) {
 
 func TestHostileTitle(t *testing.T) {
 	const hostile = `</title><script>alert(1)</script><img src=x onerror=alert(2)>"'{{.Static}}`
-	backend := &programme{shows: []Show{{ID: `x"><svg onload=alert(3)>`, Title: hostile, Seats: Seats{Total: 1, Available: 1}}}}
+	backend := &programme{shows: []catalog.Show{{ID: `x"><svg onload=alert(3)>`, Title: hostile, Seats: catalog.Counts{Total: 1, Available: 1}}}}
 	h := handler(t, backend)
 	for _, target := range []string{"/", `/shows/x%22%3E%3Csvg%20onload=alert(3)%3E`, `/events/x%22%3E%3Csvg%20onload=alert(3)%3E`} {
 		w := get(h, target)

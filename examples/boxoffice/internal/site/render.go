@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
 )
 
@@ -146,7 +147,7 @@ func (s *site) render(w http.ResponseWriter, r *http.Request, status int, v view
 
 // showView is a show as a page presents it.
 type showView struct {
-	Show
+	catalog.Show
 	Poster template.HTML
 	// PercentLeft is the share of seats that are available, for the meter.
 	PercentLeft int
@@ -156,12 +157,12 @@ type showView struct {
 	When, Machine, Doors, DoorsMachine, Zone, Where string
 
 	Prices     []priceView
-	Performers []Performer // all with a name
+	Performers []catalog.Performer // all with a name
 }
 
 type priceView struct{ Class, Price string }
 
-func (v view) present(show Show) showView {
+func (v view) present(show catalog.Show) showView {
 	s := showView{Show: show, Poster: poster(show.ID), Where: show.Venue.Name}
 	if show.Seats.Total > 0 {
 		s.PercentLeft = (100*show.Seats.Available + show.Seats.Total - 1) / show.Seats.Total

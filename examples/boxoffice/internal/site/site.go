@@ -2,13 +2,25 @@ package site
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/routes"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
 )
+
+// Backend has the shows, for pages that are rendered on the server: a [catalog.Catalog]. Its
+// methods are called once per page view and should answer within a few milliseconds.
+type Backend interface {
+	// Shows lists all shows in the order in which the site presents them.
+	Shows(ctx context.Context) ([]catalog.Show, error)
+	// Show returns one show, or an error that wraps [catalog.ErrNoShow], which the site
+	// answers with a 404 page.
+	Show(ctx context.Context, id string) (catalog.Show, error)
+}
 
 // Config has the dependencies and settings of the site.
 type Config struct {

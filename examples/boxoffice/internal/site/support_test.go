@@ -8,33 +8,35 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 )
 
 // programme is a backend that plays the same shows every night.
 type programme struct {
-	shows []Show
+	shows []catalog.Show
 	err   error
 }
 
-func (p *programme) Shows(context.Context) ([]Show, error) { return p.shows, p.err }
+func (p *programme) Shows(context.Context) ([]catalog.Show, error) { return p.shows, p.err }
 
-func (p *programme) Show(_ context.Context, id string) (Show, error) {
+func (p *programme) Show(_ context.Context, id string) (catalog.Show, error) {
 	if p.err != nil {
-		return Show{}, p.err
+		return catalog.Show{}, p.err
 	}
 	for _, show := range p.shows {
 		if show.ID == id {
 			return show, nil
 		}
 	}
-	return Show{}, fmt.Errorf("%w: %s", ErrNotFound, id)
+	return catalog.Show{}, fmt.Errorf("%w: %s", catalog.ErrNoShow, id)
 }
 
 func tonight() *programme {
-	return &programme{shows: []Show{
-		{ID: "show-1", Title: "Moonlight Parade", Seats: Seats{Total: 500, Available: 329, Held: 12, Sold: 159}},
-		{ID: "show-2", Title: "A Hundred Small Drums", Seats: Seats{Total: 500, Available: 6, Sold: 494}},
-		{ID: "show-3", Title: "Winter, Unplugged", Seats: Seats{Total: 500, Sold: 500}},
+	return &programme{shows: []catalog.Show{
+		{ID: "show-1", Title: "Moonlight Parade", Seats: catalog.Counts{Total: 500, Available: 329, Held: 12, Sold: 159}},
+		{ID: "show-2", Title: "A Hundred Small Drums", Seats: catalog.Counts{Total: 500, Available: 6, Sold: 494}},
+		{ID: "show-3", Title: "Winter, Unplugged", Seats: catalog.Counts{Total: 500, Sold: 500}},
 	}}
 }
 

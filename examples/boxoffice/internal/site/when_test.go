@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
 )
 
@@ -55,16 +56,18 @@ func TestMoney(t *testing.T) {
 }
 
 // billed is a show with all facts.
-func billed(id, title string, starts time.Time) Show {
-	return Show{
-		ID: id, Title: title, Seats: Seats{Total: 500, Available: 500}, StartsAt: starts, DoorsAt: starts.Add(-time.Hour),
-		Venue: Venue{"Han River Hall", "Seoul", "Asia/Seoul"}, Currency: "KRW", Prices: []Price{{"VIP", 150_000}, {"S", 90_000}},
-		Performers: []Performer{{"42", "Luna Vale"}, {"113", ""}},
+func billed(id, title string, starts time.Time) catalog.Show {
+	return catalog.Show{
+		ID: id, Title: title, Seats: catalog.Counts{Total: 500, Available: 500}, Facts: catalog.Facts{
+			StartsAt: starts, DoorsAt: starts.Add(-time.Hour),
+			Venue: catalog.Venue{Name: "Han River Hall", City: "Seoul", TimeZone: "Asia/Seoul"}, Currency: "KRW", Prices: []catalog.Price{{Class: "VIP", Price: 150_000}, {Class: "S", Price: 90_000}},
+			Performers: []catalog.Performer{{ArtistID: "42", Name: "Luna Vale"}, {ArtistID: "113", Name: ""}},
+		},
 	}
 }
 
 func TestShowSaysWhenAndWhere(t *testing.T) {
-	h := handler(t, &programme{shows: []Show{billed("show-1", "Moonlight Parade", time.Date(2026, 12, 19, 10, 30, 0, 0, time.UTC)), {ID: "show-2", Title: "Bare"}}})
+	h := handler(t, &programme{shows: []catalog.Show{billed("show-1", "Moonlight Parade", time.Date(2026, 12, 19, 10, 30, 0, 0, time.UTC)), {ID: "show-2", Title: "Bare"}}})
 	for lang, want := range map[string][]string{
 		"en": {"Saturday, December 19, 2026, 7:30 PM", "Doors open at 6:30 PM", "Local time at the venue, KST", "Han River Hall, Seoul", "VIP seats <b>₩150,000</b>", `<a href="/artists/113">Artist 113</a>`},
 		"ko": {"2026년 12월 19일 토요일 오후 7:30", "입장 시작 오후 6:30", "공연장 현지 시각, KST", "Han River Hall, Seoul", "VIP석 <b>150,000원</b>", `<a href="/artists/113">아티스트 113</a>`},
@@ -94,10 +97,10 @@ func TestShowSaysWhenAndWhere(t *testing.T) {
 func TestComingShows(t *testing.T) {
 	now := time.Now()
 	others := billed("show-4", "Without them", now.Add(time.Hour))
-	others.Performers = []Performer{{"7", ""}}
-	backend := &programme{shows: []Show{
+	others.Performers = []catalog.Performer{{ArtistID: "7", Name: ""}}
+	backend := &programme{shows: []catalog.Show{
 		billed("show-1", "Later", now.AddDate(0, 1, 0)), billed("show-2", "Over", now.Add(-time.Hour)), billed("show-3", "Sooner", now.Add(time.Hour)),
-		others, {ID: "show-5", Title: "Undated", Performers: []Performer{{"42", ""}}},
+		others, {ID: "show-5", Title: "Undated", Facts: catalog.Facts{Performers: []catalog.Performer{{ArtistID: "42", Name: ""}}}},
 	}}
 	h := handler(t, backend)
 	page := get(h, "/artists/42").Body.String()
@@ -124,11 +127,11 @@ func TestComingShows(t *testing.T) {
 func TestHostileFacts(t *testing.T) {
 	const evil = `"><script>alert(1)</script>`
 	show := billed("show-1", "x", time.Now().Add(time.Hour))
-	show.Venue = Venue{evil, evil, evil}
+	show.Venue = catalog.Venue{Name: evil, City: evil, TimeZone: evil}
 	show.Currency = evil
-	show.Prices = []Price{{evil, 1}}
-	show.Performers = []Performer{{evil, evil}, {"42", evil}}
-	h := handler(t, &programme{shows: []Show{show}})
+	show.Prices = []catalog.Price{{Class: evil, Price: 1}}
+	show.Performers = []catalog.Performer{{ArtistID: evil, Name: evil}, {ArtistID: "42", Name: evil}}
+	h := handler(t, &programme{shows: []catalog.Show{show}})
 	for _, target := range []string{"/", "/shows/show-1", "/artists/42"} {
 		page := get(h, target).Body.String()
 		if strings.Contains(page, "<script>alert") {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	_ "embed"
-	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -43,21 +42,10 @@ func (d *desk) now(ctx context.Context, tx *sql.Tx) (ms int64, err error) {
 
 // write runs fn in a transaction and names the attempted action in its error.
 func (d *desk) write(ctx context.Context, what string, fn func(ctx context.Context, tx *sql.Tx) error) error {
-	err := d.store.Write(ctx, fn)
-	if err == nil || known(err) {
-		return err
+	if err := d.store.Write(ctx, fn); err != nil {
+		return fmt.Errorf("social: %s: %w", what, err)
 	}
-	return fmt.Errorf("social: %s: %w", what, err)
-}
-
-// known are the errors that callers distinguish.
-func known(err error) bool {
-	for _, k := range []error{ErrNoComment, ErrNotYours, ErrNoMember, ErrSelf, ErrNoVote, ErrNoOption, ErrVoteClosed, catalog.ErrNoShow} {
-		if errors.Is(err, k) {
-			return true
-		}
-	}
-	return false
+	return nil
 }
 
 // once runs an insert that another request may have done before, or does at the same

@@ -11,6 +11,8 @@ import (
 	"go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/routes"
 )
 
 type requestKey struct{}
@@ -32,7 +34,7 @@ func HTTP(provider trace.TracerProvider, quiet func(*http.Request) bool, next ht
 		asked.Body = shown.Body // counted
 		defer func() {
 			shown.Pattern = asked.Pattern
-			if route := routeOf(asked); route != "" {
+			if route := routes.Of(asked); route != "" {
 				trace.SpanFromContext(shown.Context()).SetAttributes(attribute.String("http.route", route))
 			}
 		}()
@@ -44,7 +46,7 @@ func HTTP(provider trace.TracerProvider, quiet func(*http.Request) bool, next ht
 		otelhttp.WithPropagators(propagation.TraceContext{}),
 		otelhttp.WithServerName("boxoffice"), // or it would be the client's Host header
 		otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string {
-			return strings.TrimSpace(r.Method + " " + routeOf(r))
+			return strings.TrimSpace(r.Method + " " + routes.Of(r))
 		}),
 	)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -64,13 +66,4 @@ func HTTP(provider trace.TracerProvider, quiet func(*http.Request) bool, next ht
 		}).WithContext(context.WithValue(r.Context(), requestKey{}, r))
 		traced.ServeHTTP(w, shown)
 	})
-}
-
-// routeOf is the pattern that matched, without its method; "" before and when none
-// did.
-func routeOf(r *http.Request) string {
-	if _, path, ok := strings.Cut(r.Pattern, " "); ok {
-		return path
-	}
-	return r.Pattern
 }
