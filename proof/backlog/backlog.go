@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/outbox"
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // Event is the n-th event, of one of so many keys in turn.
@@ -34,6 +35,19 @@ func Payment(size int) func(int) json.RawMessage {
 		room := max(size-len(head)-2, 0)
 		return json.RawMessage(head + strings.Repeat("seat A-1 ", room/9+1)[:room] + `"}`)
 	}
+}
+
+// Fill makes the tables of an outbox, and appends n events to it.
+func Fill(ctx context.Context, db *sql.DB, store driver.SQLStore, n, keys int, data func(int) json.RawMessage) error {
+	if err := store.Migrate(ctx); err != nil {
+		return err
+	}
+	box, err := outbox.New(store, outbox.Config{Topic: "payment.events"})
+	if err != nil {
+		return err
+	}
+	defer box.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it waits for nothing: no relay was woken
+	return Append(ctx, db, box, n, keys, data)
 }
 
 // Append appends n events, 1000 in a transaction.

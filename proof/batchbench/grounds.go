@@ -69,10 +69,7 @@ func openKafka(ctx context.Context, cfg Config) (*bus.Bus, *sql.DB, func() error
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if err := p.Recreate(ctx); err != nil {
-		return nil, nil, nil, err
-	}
-	db, err := p.Open()
+	db, err := p.Fresh(ctx)
 	if err != nil {
 		return nil, nil, nil, err
 	}

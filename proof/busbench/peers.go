@@ -15,6 +15,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/proof/place"
+	"github.com/millrace-go/millrace/proof/together"
 )
 
 // peer is a publisher and the subscribers of Watermill.
@@ -44,7 +45,7 @@ func (p peer) opened(cfg Config) *opened {
 				return nil, err
 			}
 			router.AddConsumerHandler("bench", topic, sub, func(*message.Message) error { handle(); return nil })
-			stop := inBackground(ctx, router.Run)
+			stop := together.Background(ctx, router.Run)
 			return func() error { return errors.Join(stop(), sub.Close()) }, nil
 		},
 		close: func() error { return errors.Join(p.publisher.Close(), p.close(topics)) },
@@ -79,10 +80,7 @@ func watermillSQL(ctx context.Context, cfg Config, on func(server, name string) 
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Recreate(ctx); err != nil {
-		return nil, err
-	}
-	db, err := p.Open()
+	db, err := p.Fresh(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/allbus"
 	"github.com/millrace-go/millrace/proof/place"
+	"github.com/millrace-go/millrace/proof/together"
 )
 
 // transport is a row of the table.
@@ -105,7 +106,7 @@ func inPlace(ctx context.Context, cfg Config, on func(server, name string) (plac
 // ours opens a bus. sweep removes its leftovers, given its topics.
 func ours(ctx context.Context, cfg Config, url string, sweep func(topics []string) error) (*opened, error) {
 	quiet := slog.New(slog.DiscardHandler)
-	bs, err := bus.Open(ctx, url, schemes(quiet)...)
+	bs, err := bus.Open(ctx, url, allbus.Schemes(allbus.Config{Logger: quiet})...)
 	if err != nil {
 		return nil, errors.Join(err, sweep(nil))
 	}
@@ -126,15 +127,10 @@ func ours(ctx context.Context, cfg Config, url string, sweep func(topics []strin
 			if err != nil {
 				return nil, err
 			}
-			return inBackground(ctx, r.Run), nil
+			return together.Background(ctx, r.Run), nil
 		},
 		close: func() error { return errors.Join(bs.Close(), sweep(topics)) },
 	}, nil
-}
-
-// schemes knows every transport with its defaults.
-func schemes(quiet *slog.Logger) []bus.Scheme {
-	return allbus.Schemes(allbus.Config{Logger: quiet})
 }
 
 // withParameter adds a parameter to a URL.
@@ -143,18 +139,4 @@ func withParameter(url, name, value string) string {
 		return url + "&" + name + "=" + value
 	}
 	return url + "?" + name + "=" + value
-}
-
-// inBackground runs fn until the result is called, which waits for its end.
-func inBackground(ctx context.Context, fn func(context.Context) error) (stop func() error) {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan error, 1)
-	go func() { done <- fn(ctx) }()
-	return func() error {
-		cancel()
-		if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
-			return err
-		}
-		return nil
-	}
 }

@@ -54,11 +54,16 @@ func (s *stage) liveAndDie(ctx context.Context, m moment) error {
 	return fmt.Errorf("the box office ended by itself (%s):\n%s", p.End(), p.Tail())
 }
 
-// serve starts the box office, waits until it is ready, and notes how long
-// that took.
+// serve starts the whole box office.
 func (s *stage) serve(ctx context.Context) (*launch.Process, error) {
+	return s.ready(ctx, "box office", "all", s.addr, nil)
+}
+
+// ready starts a process of the box office, waits until it is ready, and notes how long
+// that took.
+func (s *stage) ready(ctx context.Context, name, roles, addr string, env map[string]string) (*launch.Process, error) {
 	start := time.Now()
-	p, err := s.launch.StartServe(ctx, "box office", "all", s.addr, readyWithin, nil)
+	p, err := s.launch.StartServe(ctx, name, roles, addr, readyWithin, env)
 	if err == nil {
 		s.recovered(time.Since(start))
 	}

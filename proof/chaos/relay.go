@@ -53,12 +53,7 @@ func (s *stage) relay(ctx context.Context, fault string) (*launch.Process, error
 		env[relayfault.Env] = fault
 		return s.launch.Serve("relay", "relay", addr, env)
 	}
-	start := time.Now()
-	p, err := s.launch.StartServe(ctx, "relay", "relay", addr, readyWithin, env)
-	if err == nil {
-		s.recovered(time.Since(start))
-	}
-	return p, err
+	return s.ready(ctx, "relay", "relay", addr, env)
 }
 
 func (s *stage) relayDies(ctx context.Context, fault string) error {

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/millrace-go/millrace/internal/backoff"
 )
 
 // answer is the part of an answer that a person reads.
@@ -70,14 +72,7 @@ func (r *run) insist(ctx context.Context, p *person, action string) bool {
 
 // wait returns false when the run is over.
 func (r *run) wait(ctx context.Context, until time.Duration) bool {
-	timer := time.NewTimer(until - r.now())
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return backoff.Sleep(ctx, until-r.now()) == nil
 }
 
 // atTheEnd is for a person that stands at the end with the next answer.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/launch"
+	"github.com/millrace-go/millrace/internal/backoff"
 	"github.com/millrace-go/millrace/internal/tcpproxy"
 	"github.com/millrace-go/millrace/proof/redisserver"
 )
@@ -147,12 +148,8 @@ func (g *grounds) promote(ctx context.Context, lost func()) error {
 	if err = errors.Join(err, client.Close()); err != nil {
 		return err
 	}
-	timer := time.NewTimer(g.cfg.Lose)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := backoff.Sleep(ctx, g.cfg.Lose); err != nil {
+		return err
 	}
 	if err := g.master.Close(); err != nil {
 		return err

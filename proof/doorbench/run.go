@@ -118,11 +118,8 @@ func (w way) measure(ctx context.Context, cfg Config) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	if err := p.Recreate(ctx); err != nil {
-		return r, err
-	}
 	defer func() { err = errors.Join(err, p.Drop(context.WithoutCancel(ctx))) }()
-	db, err := p.Open()
+	db, err := p.Fresh(ctx)
 	if err != nil {
 		return r, err
 	}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/launch"
+	"github.com/millrace-go/millrace/proof/place"
 	"github.com/millrace-go/millrace/proof/redisserver"
 )
 
@@ -62,17 +63,7 @@ func (g grounds) crowdRedis(ctx context.Context, people int, v visitors, url str
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if !s.Own {
-		clean := func() error {
-			client := s.Client(1)
-			defer client.Close() //nolint:errcheck // it was only asked
-			for keys := client.Scan(ctx, 0, "{"+event+"}:*", 1000).Iterator(); keys.Next(ctx); {
-				if err := client.Unlink(ctx, keys.Val()).Err(); err != nil {
-					return err
-				}
-			}
-			return client.SRem(ctx, "queue:active-events", event).Err()
-		}
-		defer func() { err = errors.Join(err, clean()) }()
+		defer func() { err = errors.Join(err, place.SweepRoom(context.WithoutCancel(ctx), s.URL, event)) }()
 	}
 	return g.crowd(ctx, people, v, s.URL)
 }

@@ -35,10 +35,7 @@ type outboxed struct {
 
 // fill makes the schema afresh with a backlog.
 func fill(ctx context.Context, p place.Place, cfg Config) (_ *outboxed, err error) {
-	if err := p.Recreate(ctx); err != nil {
-		return nil, err
-	}
-	db, err := p.Open()
+	db, err := p.Fresh(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -51,14 +48,7 @@ func fill(ctx context.Context, p place.Place, cfg Config) (_ *outboxed, err erro
 	if err != nil {
 		return nil, err
 	}
-	if err := store.Migrate(ctx); err != nil {
-		return nil, err
-	}
-	box, err := outbox.New(store, outbox.Config{Topic: "payment.events"})
-	if err != nil {
-		return nil, err
-	}
-	if err := backlog.Append(ctx, db, box, cfg.Rows, keys, backlog.Payment(cfg.Size)); err != nil {
+	if err := backlog.Fill(ctx, db, store, cfg.Rows, keys, backlog.Payment(cfg.Size)); err != nil {
 		return nil, err
 	}
 	return &outboxed{db, store, cfg.Rows}, p.Settle(ctx)

@@ -25,56 +25,62 @@ const deadline = time.Minute
 func load(ctx context.Context, s *redisserver.Server, callers int, span time.Duration, denied bool, ask decide) (got result, err error) {
 	ctx, cancel := context.WithTimeout(ctx, span+deadline)
 	defer cancel()
-	var counted, others atomic.Int64
-	got.Cost, err = s.Cost(ctx, scripted, func() (int64, error) {
-		err := together.For(callers, span, func(_ int, over *atomic.Bool) error {
-			n, m := int64(0), int64(0)
-			defer func() { counted.Add(n); others.Add(m) }()
-			for !over.Load() {
-				allowed, err := ask(ctx)
-				if err != nil {
-					return err
-				}
-				if allowed != denied {
-					n++
-				} else {
-					m++
-				}
-			}
-			return nil
-		})
-		return counted.Load(), err
+	others := int64(0)
+	got.Cost, err = s.Cost(ctx, scripted, func() (counted int64, err error) {
+		counted, others, err = count(ctx, callers, span, denied, ask)
+		return counted, err
 	})
 	if err != nil {
-		return got, fmt.Errorf("%d decisions came out the other way: %w", others.Load(), err)
+		return got, fmt.Errorf("%d decisions came out the other way: %w", others, err)
 	}
-	got.others = float64(others.Load()) / float64(got.N+others.Load())
+	got.others = float64(others) / float64(got.N+others)
 	return got, nil
+}
+
+// count makes callers ask for a time, and counts the decisions that were allowed, or refused
+// when denied, and the others.
+func count(ctx context.Context, callers int, span time.Duration, denied bool, ask decide) (counted, others int64, err error) {
+	var all, rest atomic.Int64
+	err = together.For(callers, span, func(_ int, over *atomic.Bool) error {
+		n, m := int64(0), int64(0)
+		defer func() { all.Add(n); rest.Add(m) }()
+		for !over.Load() {
+			allowed, err := ask(ctx)
+			if err != nil {
+				return err
+			}
+			if allowed != denied {
+				n++
+			} else {
+				m++
+			}
+		}
+		return nil
+	})
+	return all.Load(), rest.Load(), err
 }
 
 // warm asks until the budget is full, or used up when denied, and the callers'
 // connections are made.
 func warm(ctx context.Context, callers int, denied bool, ask decide) error {
+	if err := begin(ctx, denied, ask); err != nil {
+		return err
+	}
+	_, _, err := count(ctx, callers, 200*time.Millisecond, denied, ask)
+	return err
+}
+
+// begin asks until the budget is full, or used up when denied.
+func begin(ctx context.Context, denied bool, ask decide) error {
 	for start := time.Now(); ; {
 		allowed, err := ask(ctx)
-		if err != nil {
+		if err != nil || allowed != denied {
 			return err
-		}
-		if allowed != denied {
-			break
 		}
 		if time.Since(start) > deadline {
 			return fmt.Errorf("no decision came out as was to be within %v", deadline)
 		}
 	}
-	return together.For(callers, 200*time.Millisecond, func(_ int, over *atomic.Bool) error {
-		for !over.Load() {
-			if _, err := ask(ctx); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }
 
 // lone measures one caller's waits, of all contenders in turn, so that disturbances

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -14,7 +13,6 @@ import (
 	"github.com/millrace-go/millrace/proof/part"
 	"github.com/millrace-go/millrace/proof/redisserver"
 	"github.com/millrace-go/millrace/proof/report"
-	"github.com/millrace-go/millrace/proof/together"
 )
 
 // Part is the first argument of this program when it is one of the processes that
@@ -67,36 +65,13 @@ func command(ctx context.Context, line string, asks map[string]decide) (string, 
 		return "", fmt.Errorf("what is %q?", line)
 	}
 	if verb == "warm" {
-		for start := time.Now(); ; {
-			allowed, err := ask(ctx)
-			if err != nil {
-				return "", err
-			}
-			if allowed {
-				break
-			}
-			if time.Since(start) > deadline {
-				return "", fmt.Errorf("nothing was granted within %v", deadline)
-			}
+		if err := begin(ctx, false, ask); err != nil {
+			return "", err
 		}
 	}
 	cpu, start := report.CPU(), time.Now()
-	var granted atomic.Int64
-	err := together.For(callers, time.Duration(ms)*time.Millisecond, func(_ int, over *atomic.Bool) error {
-		n := int64(0)
-		defer func() { granted.Add(n) }()
-		for !over.Load() {
-			allowed, err := ask(ctx)
-			if err != nil {
-				return err
-			}
-			if allowed {
-				n++
-			}
-		}
-		return nil
-	})
-	return fmt.Sprint(granted.Load(), " ", int64(time.Since(start)), " ", int64(report.CPU()-cpu)), err
+	granted, _, err := count(ctx, callers, time.Duration(ms)*time.Millisecond, false, ask)
+	return fmt.Sprint(granted, " ", int64(time.Since(start)), " ", int64(report.CPU()-cpu)), err
 }
 
 func openEmpty(_ context.Context, s *redisserver.Server, key string, pool int, _ bool) (decide, func() error, error) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-go/millrace/examples/boxoffice/upstream"
 	"github.com/millrace-go/millrace/examples/boxoffice/upstream/boottime"
+	"github.com/millrace-go/millrace/internal/backoff"
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 	"github.com/millrace-go/millrace/redisclient"
@@ -197,16 +198,5 @@ func priorityOf(r *http.Request) ratelimit.Priority {
 
 // until waits for a moment of boottime, and reports false when ctx ends first.
 func until(ctx context.Context, at time.Duration) bool {
-	left := at - boottime.Now()
-	if left <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(left)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return backoff.Sleep(ctx, at-boottime.Now()) == nil
 }

@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/command"
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
@@ -25,7 +25,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case len(args) > 0 && args[0] == upstreamRole:
 		return upstream.Main(ctx, args[1:], stdout, stderr)
 	}
-	redis.SetLogger(silence{})
+	logging.Disable() // the client's own log about an unreachable server
 	var cfg config
 	return command.Main(ctx, "limit-proof", stderr, func() (err error) {
 		cfg, err = parse(args, stderr)

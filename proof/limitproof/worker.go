@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/command"
 )
@@ -26,7 +26,7 @@ const (
 // work is a worker: it prints its URL and does a job for each POST, one at a
 // time, until it is asked to stop.
 func work(ctx context.Context, stdout, stderr io.Writer) int {
-	redis.SetLogger(silence{})
+	logging.Disable() // the client's own log about an unreachable server
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -71,8 +71,3 @@ func serveJob(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(d) // the parent may be gone
 }
-
-// silence drops the Redis client's own log about an unreachable server.
-type silence struct{}
-
-func (silence) Printf(context.Context, string, ...any) {}

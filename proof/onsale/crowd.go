@@ -24,6 +24,7 @@ type sale struct {
 	store     driver.Store        // the first instance's
 	record    *record
 	caller    *caller
+	closers   []func() error
 
 	check, heartbeat, done, leaving action
 

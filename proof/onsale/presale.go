@@ -28,9 +28,9 @@ type presale struct {
 	opens  time.Time
 	folder string // of the settings, and of what is published
 
-	frozen, drawn time.Duration // from the opening, negative before it
-	first, full   time.Duration // from the opening until the first is inside, and until the room is full
-	told          []answered    // of each person, after the room was full
+	drawn       time.Duration // from the opening, negative before it
+	first, full time.Duration // from the opening until the first is inside, and until the room is full
+	told        []answered    // of each person, after the room was full
 }
 
 // answered is the last answer to a person.
@@ -61,13 +61,8 @@ func Presale(ctx context.Context, cfg Config, verify string, out io.Writer) (err
 	}
 	cfg.settings = settings
 	p.sale = newSale(cfg)
-	closers, err := p.open(ctx)
-	defer func() {
-		for i := len(closers) - 1; i >= 0; i-- {
-			err = errors.Join(err, closers[i]())
-		}
-	}()
-	if err == nil {
+	defer func() { err = errors.Join(err, p.close()) }()
+	if err = p.open(ctx); err == nil {
 		err = p.run(ctx, out)
 	}
 	if err != nil {
@@ -97,30 +92,18 @@ func (p *presale) run(ctx context.Context, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "%s people come within %s before an opening, to %d instances; then their order is drawn, and %s may be inside\n\n",
 		screen.Thousands(p.cfg.People), p.cfg.Arrive, p.cfg.Instances, screen.Thousands(p.cfg.Threshold))
-	p.schedule.start = time.Now()
-	for n := range p.people {
-		p.schedule.put(p.people[n].comes, int32(n))
-	}
-	open, closing := context.WithCancel(ctx)
-	defer closing()
-	errs := make([]error, len(p.instances)+1)
-	var admitters sync.WaitGroup
-	for n, i := range p.instances {
-		admitters.Go(func() { errs[n] = i.room.Run(open) })
-	}
+	end := p.begin(ctx)
 	crowd, full := context.WithCancel(ctx)
 	defer full()
 	var people sync.WaitGroup
 	people.Go(func() { p.schedule.run(crowd, p.cfg.Workers, func(n int32) time.Duration { return p.act(ctx, n) }) })
-	errs[len(p.instances)] = p.watch(ctx, out)
+	err = p.watch(ctx, out)
 	full()
 	people.Wait()
-	if errs[len(p.instances)] == nil {
-		errs[len(p.instances)] = p.askAll(ctx)
+	if err == nil {
+		err = p.askAll(ctx)
 	}
-	closing()
-	admitters.Wait()
-	return errors.Join(append(errs, ctx.Err())...)
+	return errors.Join(end(), err, ctx.Err())
 }
 
 // longest is how long after the opening the room has to be full. It bounds a broken run.
@@ -148,7 +131,6 @@ func (p *presale) watch(ctx context.Context, out io.Writer) error {
 			}
 		}
 		// Phase is that of the draw until the room is open, and 0 then.
-		see(&p.frozen, s.Phase >= driver.Frozen || s.Opens.IsZero())
 		see(&p.drawn, s.Phase == driver.Opened || s.Opens.IsZero())
 		see(&p.first, s.Active+s.Entitled > 0)
 		see(&p.full, s.Active+s.Entitled >= min(p.cfg.Threshold, p.cfg.People))

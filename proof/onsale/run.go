@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/proof/place"
 	"github.com/millrace-go/millrace/proof/redisserver"
+	"github.com/millrace-go/millrace/proof/together"
 	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/memqueue"
 	"github.com/millrace-go/millrace/queue/redisqueue"
@@ -26,13 +28,8 @@ func Run(ctx context.Context, cfg Config, out io.Writer) (err error) {
 		return fmt.Errorf("onsale: %w", err)
 	}
 	s := newSale(cfg)
-	closers, err := s.open(ctx)
-	defer func() {
-		for i := len(closers) - 1; i >= 0; i-- {
-			err = errors.Join(err, closers[i]())
-		}
-	}()
-	if err != nil {
+	defer func() { err = errors.Join(err, s.close()) }()
+	if err := s.open(ctx); err != nil {
 		return fmt.Errorf("onsale: %w", err)
 	}
 	fmt.Fprintln(out, s.preface())
@@ -69,34 +66,34 @@ func rules(cfg Config) driver.Rules {
 	}
 }
 
-// open makes the store and the instances.
-func (s *sale) open(ctx context.Context) (closers []func() error, err error) {
+// open makes the store and the instances. Close what it made even after an error.
+func (s *sale) open(ctx context.Context) (err error) {
 	var stores []driver.Store
 	if s.cfg.Memory {
 		store, err := memqueue.New(memqueue.Config{})
 		if err != nil {
-			return closers, err
+			return err
 		}
 		for range s.cfg.Instances {
 			stores = append(stores, store)
 		}
 	} else {
 		if s.redis, err = redisserver.Open(ctx, s.cfg.URL); err != nil {
-			return closers, err
+			return err
 		}
-		closers = append(closers, s.redis.Close)
+		s.closers = append(s.closers, s.redis.Close)
 		if !s.redis.Own {
-			closers = append(closers, func() error { return leave(context.WithoutCancel(ctx), s.cfg) })
+			s.closers = append(s.closers, func() error { return place.SweepRoom(context.WithoutCancel(ctx), s.cfg.URL, s.cfg.Event) })
 		}
 		for range s.cfg.Instances {
 			client, err := redisdb.Open(s.redis.URL, redisdb.Config{Timeout: patience})
 			if err != nil {
-				return closers, err
+				return err
 			}
-			closers = append(closers, client.Close)
+			s.closers = append(s.closers, client.Close)
 			store, err := redisqueue.New(client, redisqueue.Config{})
 			if err != nil {
-				return closers, err
+				return err
 			}
 			stores = append(stores, store)
 		}
@@ -107,12 +104,20 @@ func (s *sale) open(ctx context.Context) (closers []func() error, err error) {
 		}
 		i, err := newInstance(s.recorded(store), s.cfg)
 		if err != nil {
-			return closers, err
+			return err
 		}
 		s.instances = append(s.instances, i)
 	}
 	s.store = s.recorded(stores[0])
-	return closers, nil
+	return nil
+}
+
+// close closes what open made, the last first.
+func (s *sale) close() (err error) {
+	for _, shut := range slices.Backward(s.closers) {
+		err = errors.Join(err, shut())
+	}
+	return err
 }
 
 func (s *sale) recorded(store driver.Store) driver.Store {
@@ -122,36 +127,32 @@ func (s *sale) recorded(store driver.Store) driver.Store {
 	return recorded{store, s.record}
 }
 
-// leave removes all keys from a Redis that others use.
-func leave(ctx context.Context, cfg Config) error {
-	client, err := redisdb.Open(cfg.URL, redisdb.Config{})
-	if err != nil {
-		return err
-	}
-	return errors.Join(client.SRem(ctx, "queue:active-events", cfg.Event).Err(), client.Close(), place.SweepRedis(ctx, cfg.URL, "{"+cfg.Event+"}:"))
-}
-
-// sell lets all people come, and ends with the window.
-func (s *sale) sell(ctx context.Context, m *monitor, out io.Writer) error {
+// begin lets people come, and the instances admit them until end is called.
+func (s *sale) begin(ctx context.Context) (end func() error) {
 	s.schedule.start = time.Now()
 	for n := range s.people {
 		s.schedule.put(s.people[n].comes, int32(n))
 	}
-	open, closing := context.WithCancel(ctx)
-	defer closing()
-	errs := make([]error, len(s.instances)+1)
-	var wg sync.WaitGroup
-	for n, i := range s.instances {
-		wg.Go(func() { errs[n] = i.room.Run(open) })
-	}
-	wg.Go(func() { errs[len(errs)-1] = m.watch(open, out) })
+	return together.Background(ctx, func(ctx context.Context) error {
+		errs := make([]error, len(s.instances))
+		var rooms sync.WaitGroup
+		for n, i := range s.instances {
+			rooms.Go(func() { errs[n] = i.room.Run(ctx) })
+		}
+		rooms.Wait()
+		return errors.Join(errs...)
+	})
+}
+
+// sell lets all people come, and ends with the window.
+func (s *sale) sell(ctx context.Context, m *monitor, out io.Writer) error {
+	end := s.begin(ctx)
+	watched := together.Background(ctx, func(ctx context.Context) error { return m.watch(ctx, out) })
 	window, over := context.WithTimeout(ctx, s.cfg.Window)
 	defer over()
 	// Calls in flight at the end of the window complete.
 	s.schedule.run(window, s.cfg.Workers, func(n int32) time.Duration { return s.act(ctx, n) })
-	closing()
-	wg.Wait()
-	return errors.Join(append(errs, ctx.Err())...)
+	return errors.Join(end(), watched(), ctx.Err())
 }
 
 func (s *sale) evidence() evidence {

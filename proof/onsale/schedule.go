@@ -12,7 +12,7 @@ import (
 type schedule struct {
 	start time.Time
 	mu    sync.Mutex
-	due   deeds
+	due   steps[deed]
 	late  time.Duration // the longest wait of a person for a worker
 }
 
@@ -22,18 +22,20 @@ type deed struct {
 	person int32
 }
 
-// deeds is a heap, the earliest first.
-type deeds []deed
+func (d deed) due() time.Duration { return d.at }
 
-func (d deeds) Len() int           { return len(d) }
-func (d deeds) Less(i, j int) bool { return d[i].at < d[j].at }
-func (d deeds) Swap(i, j int)      { d[i], d[j] = d[j], d[i] }
-func (d *deeds) Push(x any)        { *d = append(*d, x.(deed)) }
-func (d *deeds) Pop() any {
-	old := *d
-	last := old[len(old)-1]
-	*d = old[:len(old)-1]
-	return last
+// steps is a heap, the earliest first.
+type steps[S interface{ due() time.Duration }] []S
+
+func (s steps[S]) Len() int           { return len(s) }
+func (s steps[S]) Less(i, j int) bool { return s[i].due() < s[j].due() }
+func (s steps[S]) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
+func (s *steps[S]) Push(x any)        { *s = append(*s, x.(S)) }
+func (s *steps[S]) Pop() any {
+	last := len(*s) - 1
+	step := (*s)[last]
+	*s = (*s)[:last]
+	return step
 }
 
 func (s *schedule) now() time.Duration { return time.Since(s.start) }

@@ -48,22 +48,8 @@ const (
 
 // turnStep is a step of a person whose turn it is.
 type turnStep struct {
-	at     time.Duration
-	person int32
+	deed
 	leaves bool // else comes
-}
-
-type turnSteps []turnStep
-
-func (h turnSteps) Len() int           { return len(h) }
-func (h turnSteps) Less(i, j int) bool { return h[i].at < h[j].at }
-func (h turnSteps) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *turnSteps) Push(x any)        { *h = append(*h, x.(turnStep)) }
-func (h *turnSteps) Pop() any {
-	last := len(*h) - 1
-	step := (*h)[last]
-	*h = (*h)[:last]
-	return step
 }
 
 // said is a wait that a person was told.
@@ -76,7 +62,7 @@ type waitsRun struct {
 	store driver.MemoryStore
 	rules driver.Rules
 	now   time.Duration
-	steps turnSteps
+	steps steps[turnStep]
 	stays []time.Duration
 
 	line     []int32 // all that have lined up
@@ -144,7 +130,7 @@ func (r *waitsRun) come(ctx context.Context, person int32) error {
 		return err
 	}
 	if v.Outcomes[0].Entered {
-		heap.Push(&r.steps, turnStep{r.now + r.stays[person], person, true})
+		heap.Push(&r.steps, turnStep{deed{r.now + r.stays[person], person}, true})
 		return nil
 	}
 	r.line = append(r.line, person)
@@ -166,9 +152,9 @@ func (r *waitsRun) step(ctx context.Context, s turnStep) error {
 	}
 	if v.Outcomes[0].Entered {
 		r.entered[s.person] = r.now
-		heap.Push(&r.steps, turnStep{s.at + r.stays[s.person], s.person, true})
+		heap.Push(&r.steps, turnStep{deed{s.at + r.stays[s.person], s.person}, true})
 	} else {
-		heap.Push(&r.steps, turnStep{s.at + time.Second, s.person, false})
+		heap.Push(&r.steps, turnStep{deed{s.at + time.Second, s.person}, false})
 	}
 	return nil
 }
@@ -182,7 +168,7 @@ func (r *waitsRun) admit(ctx context.Context) error {
 		person := number(one.User)
 		r.admitted++
 		if r.draw.Float64() >= r.Missing {
-			heap.Push(&r.steps, turnStep{r.now + time.Duration(r.draw.Float64()*float64(time.Second)), person, false})
+			heap.Push(&r.steps, turnStep{deed{r.now + time.Duration(r.draw.Float64()*float64(time.Second)), person}, false})
 		}
 	}
 	return nil

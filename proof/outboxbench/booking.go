@@ -44,20 +44,14 @@ func bookingShare(ctx context.Context, cfg Config, n int) (share, error) {
 	if err != nil {
 		return share{}, err
 	}
-	if err := d.Recreate(ctx); err != nil {
-		return share{}, err
-	}
 	defer d.Drop(context.WithoutCancel(ctx)) //nolint:errcheck // best effort after the measurement
-	db, err := d.Open()
+	db, err := d.Fresh(ctx)
 	if err != nil {
 		return share{}, err
 	}
 	defer db.Close() //nolint:errcheck // measured work is done
 	store, err := pgoutbox.New(db, pgoutbox.Config{})
 	if err != nil {
-		return share{}, err
-	}
-	if err := store.Migrate(ctx); err != nil {
 		return share{}, err
 	}
 	return book(ctx, db, store, n)
@@ -80,14 +74,14 @@ func bookingShareSQLite(ctx context.Context, n int) (share, error) {
 	if err != nil {
 		return share{}, err
 	}
-	if err := store.Migrate(ctx); err != nil {
-		return share{}, err
-	}
 	return book(ctx, db, store, n)
 }
 
 // book runs n booking transactions and takes the time of their parts.
-func book(ctx context.Context, db *sql.DB, store driver.Store, n int) (share, error) {
+func book(ctx context.Context, db *sql.DB, store driver.SQLStore, n int) (share, error) {
+	if err := store.Migrate(ctx); err != nil {
+		return share{}, err
+	}
 	box, err := outbox.New(store, outbox.Config{Topic: "reservation.events"})
 	if err != nil {
 		return share{}, err

@@ -115,24 +115,13 @@ func (g Growth) fill(ctx context.Context, p pile) (*sharded, error) {
 		return nil, err
 	}
 	s := &sharded{pile: p, place: at}
-	if err := at.Recreate(ctx); err != nil {
-		return s, err
-	}
-	if s.db, err = at.Open(); err != nil {
+	if s.db, err = at.Fresh(ctx); err != nil {
 		return s, err
 	}
 	if s.store, err = pgoutbox.New(s.db, pgoutbox.Config{Shards: p.shards}); err != nil {
 		return s, err
 	}
-	if err := s.store.Migrate(ctx); err != nil {
-		return s, err
-	}
-	box, err := outbox.New(s.store, outbox.Config{Topic: "payment.events"})
-	if err != nil {
-		return s, err
-	}
-	defer box.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it waits for nobody: nothing was woken
-	if err := backlog.Append(ctx, s.db, box, p.rows, manyKeys, backlog.Text(g.Size)); err != nil {
+	if err := backlog.Fill(ctx, s.db, s.store, p.rows, manyKeys, backlog.Text(g.Size)); err != nil {
 		return s, err
 	}
 	return s, at.Settle(ctx)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/millrace-go/millrace/internal/backoff"
 )
 
 // idle counts the statements that a relay with nothing to do sends per second,
@@ -30,7 +32,7 @@ func idle(ctx context.Context, s system, length time.Duration) (float64, error) 
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
-	if err := wait(ctx, 2*time.Second); err != nil { // the round that published it is over
+	if err := backoff.Sleep(ctx, 2*time.Second); err != nil { // the round that published it is over
 		return 0, err
 	}
 	calls := func() (n float64, err error) {
@@ -43,7 +45,7 @@ func idle(ctx context.Context, s system, length time.Duration) (float64, error) 
 	if err != nil {
 		return 0, err
 	}
-	if err := wait(ctx, length); err != nil {
+	if err := backoff.Sleep(ctx, length); err != nil {
 		return 0, err
 	}
 	after, err := calls()
@@ -51,15 +53,4 @@ func idle(ctx context.Context, s system, length time.Duration) (float64, error) 
 		return 0, fmt.Errorf("count statements: %w", err)
 	}
 	return (after - before) / length.Seconds(), nil
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

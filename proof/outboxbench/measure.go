@@ -14,8 +14,10 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/percentile"
+	"github.com/millrace-go/millrace/internal/backoff"
 	"github.com/millrace-go/millrace/proof/part"
 	"github.com/millrace-go/millrace/proof/report"
+	"github.com/millrace-go/millrace/proof/together"
 )
 
 // Drain is the result of emptying a backlog with one system.
@@ -64,23 +66,11 @@ func drain(ctx context.Context, s system, n, size int) (Drain, error) {
 
 // run starts a relay; the result stops it and waits for its end.
 func run(ctx context.Context, s system, sink Sink) (stop func() error) {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan error, 1)
-	go func() { done <- s.relay(ctx, sink) }()
-	return func() error {
-		cancel()
-		if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
-			return err
-		}
-		return nil
-	}
+	return together.Background(ctx, func(ctx context.Context) error { return s.relay(ctx, sink) })
 }
 
 // Latency is how long after its commit an event was published.
-type Latency struct {
-	P50, P99, Max time.Duration
-	Events        int
-}
+type Latency struct{ P50, P99 time.Duration }
 
 // latency relays the events that a child process appends at the given rate.
 func latency(ctx context.Context, s system, key string, cfg Config) (Latency, error) {
@@ -126,18 +116,14 @@ func latency(ctx context.Context, s system, key string, cfg Config) (Latency, er
 		all = append(all, max(published[id].Sub(at), 0))
 	}
 	slices.Sort(all)
-	return Latency{P50: percentile.Of(all, 0.5), P99: percentile.Of(all, 0.99), Max: all[len(all)-1], Events: len(all)}, nil
+	return Latency{P50: percentile.Of(all, 0.5), P99: percentile.Of(all, 0.99)}, nil
 }
 
 // until polls cond every 20 ms.
 func until(ctx context.Context, cond func() bool) error {
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
 	for !cond() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := backoff.Sleep(ctx, 20*time.Millisecond); err != nil {
+			return err
 		}
 	}
 	return nil

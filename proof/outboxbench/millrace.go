@@ -17,23 +17,17 @@ import (
 type millrace struct {
 	db    place.Place
 	title string
-	store func(*sql.DB) (store, error)
+	store func(*sql.DB) (driver.SQLStore, error)
 }
 
-// store is the interface of the cursor stores of all databases.
-type store interface {
-	driver.Store
-	Migrate(context.Context) error
-}
-
-func millraceOnPostgres(db place.Place) millrace {
-	return millrace{db, "millrace pgoutbox (defaults)", func(db *sql.DB) (store, error) {
+func millraceOnPostgres(db place.Place) system {
+	return millrace{db, "millrace pgoutbox (defaults)", func(db *sql.DB) (driver.SQLStore, error) {
 		return pgoutbox.New(db, pgoutbox.Config{})
 	}}
 }
 
-func millraceOnMariaDB(db place.Place) millrace {
-	return millrace{db, "millrace mysqloutbox (defaults)", func(db *sql.DB) (store, error) {
+func millraceOnMariaDB(db place.Place) system {
+	return millrace{db, "millrace mysqloutbox (defaults)", func(db *sql.DB) (driver.SQLStore, error) {
 		return mysqloutbox.New(db, mysqloutbox.Config{})
 	}}
 }
@@ -41,17 +35,13 @@ func millraceOnMariaDB(db place.Place) millrace {
 func (m millrace) name() string    { return m.title }
 func (m millrace) at() place.Place { return m.db }
 
-func (m millrace) open() (*sql.DB, store, *outbox.Outbox, error) {
+func (m millrace) open() (*sql.DB, driver.SQLStore, error) {
 	db, err := m.db.Open()
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	s, err := m.store(db)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	box, err := outbox.New(s, outbox.Config{Topic: "payment.events"})
-	return db, s, box, err
+	return db, s, err
 }
 
 // manyKeys is how many aggregates events are spread over.
@@ -61,19 +51,16 @@ func (m millrace) fill(ctx context.Context, n int, payload []byte) error {
 	if err := m.db.Recreate(ctx); err != nil {
 		return err
 	}
-	db, store, box, err := m.open()
+	db, store, err := m.open()
 	if err != nil {
 		return err
 	}
 	defer db.Close() //nolint:errcheck // measured work is done
-	if err := store.Migrate(ctx); err != nil {
-		return err
-	}
-	return backlog.Append(ctx, db, box, n, manyKeys, backlog.Text(len(payload)))
+	return backlog.Fill(ctx, db, store, n, manyKeys, backlog.Text(len(payload)))
 }
 
 func (m millrace) relay(ctx context.Context, sink Sink) error {
-	db, store, _, err := m.open()
+	db, store, err := m.open()
 	if err != nil {
 		return err
 	}
@@ -86,7 +73,11 @@ func (m millrace) relay(ctx context.Context, sink Sink) error {
 }
 
 func (m millrace) appender(ctx context.Context) (func([]byte) (string, error), func(), error) {
-	db, _, box, err := m.open()
+	db, store, err := m.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	box, err := outbox.New(store, outbox.Config{Topic: "payment.events"})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -49,34 +49,28 @@ const (
 )
 
 func systemOf(cfg Config, key string) (system, error) {
-	on, server, name := place.Postgres, cfg.URL, cfg.Prefix+"_"+key
-	switch key {
-	case oursOnMariaDB:
-		on, server, name = place.MariaDB, cfg.MariaDB, cfg.Prefix+"_millrace"
-	case peerOnMariaDB:
-		on, server, name = place.MariaDB, cfg.MariaDB, cfg.Prefix+"_watermill"
-	case oursOnMySQL:
-		on, server, name = place.MariaDB, cfg.MySQL, cfg.Prefix+"_millrace"
-	case peerOnMySQL:
-		on, server, name = place.MariaDB, cfg.MySQL, cfg.Prefix+"_watermill"
+	s, known := map[string]struct {
+		on     func(server, name string) (place.Place, error)
+		server string
+		name   string // behind the prefix
+		in     func(place.Place) system
+	}{
+		ours:          {place.Postgres, cfg.URL, "millrace", millraceOnPostgres},
+		peer:          {place.Postgres, cfg.URL, "watermill", watermillOnPostgres},
+		rivers:        {place.Postgres, cfg.URL, "river", func(db place.Place) system { return riverQueue{db} }},
+		oursOnMariaDB: {place.MariaDB, cfg.MariaDB, "millrace", millraceOnMariaDB},
+		peerOnMariaDB: {place.MariaDB, cfg.MariaDB, "watermill", watermillOnMariaDB},
+		oursOnMySQL:   {place.MariaDB, cfg.MySQL, "millrace", millraceOnMariaDB},
+		peerOnMySQL:   {place.MariaDB, cfg.MySQL, "watermill", watermillOnMariaDB},
+	}[key]
+	if !known {
+		return nil, fmt.Errorf("unknown system %q", key)
 	}
-	db, err := on(server, name)
+	db, err := s.on(s.server, cfg.Prefix+"_"+s.name)
 	if err != nil {
 		return nil, err
 	}
-	switch key {
-	case ours:
-		return millraceOnPostgres(db), nil
-	case peer:
-		return watermillOnPostgres(db), nil
-	case rivers:
-		return riverQueue{db}, nil
-	case oursOnMariaDB, oursOnMySQL:
-		return millraceOnMariaDB(db), nil
-	case peerOnMariaDB, peerOnMySQL:
-		return watermillOnMariaDB(db), nil
-	}
-	return nil, fmt.Errorf("unknown system %q", key)
+	return s.in(db), nil
 }
 
 // Run measures the cursor outbox on PostgreSQL beside its peers and writes the

@@ -72,23 +72,13 @@ func RunStatus(ctx context.Context, cfg Config, out *report.Recorder) error {
 
 // filled makes the schema with a status outbox full of events.
 func filled(ctx context.Context, p place.Place, cfg Config, keys int) (*sql.DB, driver.SQLStore, error) {
-	if err := p.Recreate(ctx); err != nil {
-		return nil, nil, err
-	}
-	db, err := p.Open()
+	db, err := p.Fresh(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	store, err := pgoutbox.New(db, pgoutbox.Config{Status: true})
 	if err == nil {
-		err = store.Migrate(ctx)
-	}
-	var box *outbox.Outbox
-	if err == nil {
-		box, err = outbox.New(store, outbox.Config{Topic: "payment.events"})
-	}
-	if err == nil {
-		err = backlog.Append(ctx, db, box, cfg.Rows, keys, backlog.Text(cfg.Size))
+		err = backlog.Fill(ctx, db, store, cfg.Rows, keys, backlog.Text(cfg.Size))
 	}
 	if err != nil {
 		db.Close() //nolint:errcheck // the error that matters is returned

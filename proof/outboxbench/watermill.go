@@ -22,14 +22,14 @@ type watermillSQL struct {
 	offsets wsql.OffsetsAdapter
 }
 
-func watermillOnPostgres(db place.Place) watermillSQL {
+func watermillOnPostgres(db place.Place) system {
 	return watermillSQL{db, wsql.DefaultPostgreSQLSchema{
 		SubscribeBatchSize:  1000,
 		GeneratePayloadType: func(string) string { return "BYTEA" },
 	}, wsql.DefaultPostgreSQLOffsetsAdapter{}}
 }
 
-func watermillOnMariaDB(db place.Place) watermillSQL {
+func watermillOnMariaDB(db place.Place) system {
 	return watermillSQL{db, place.NewWatermillMySQL(), wsql.DefaultMySQLOffsetsAdapter{}}
 }
 
@@ -48,10 +48,7 @@ func (w watermillSQL) publish(x wsql.ContextExecutor, messages ...*message.Messa
 }
 
 func (w watermillSQL) fill(ctx context.Context, n int, payload []byte) error {
-	if err := w.db.Recreate(ctx); err != nil {
-		return err
-	}
-	db, err := w.db.Open()
+	db, err := w.db.Fresh(ctx)
 	if err != nil {
 		return err
 	}

@@ -66,6 +66,14 @@ func (p Place) Recreate(ctx context.Context) error {
 	return p.exec(ctx, "CREATE SCHEMA "+p.Name)
 }
 
+// Fresh is Recreate, and then Open.
+func (p Place) Fresh(ctx context.Context) (*sql.DB, error) {
+	if err := p.Recreate(ctx); err != nil {
+		return nil, err
+	}
+	return p.Open()
+}
+
 // Drop removes the place and all that is in it.
 func (p Place) Drop(ctx context.Context) error {
 	if p.mariadb {

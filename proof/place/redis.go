@@ -9,6 +9,19 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
+// SweepRoom deletes the keys of an event's waiting room and front gate, on a Redis without a
+// prefix.
+func SweepRoom(ctx context.Context, url, event string) (err error) {
+	client, err := redisdb.Open(url, redisdb.Config{})
+	if err != nil {
+		return err
+	}
+	for _, list := range []string{"queue:active-events", "vwr:events"} {
+		err = errors.Join(err, client.SRem(ctx, list, event).Err())
+	}
+	return errors.Join(err, client.Close(), SweepRedis(ctx, url, "{"+event+"}:"))
+}
+
 // SweepRedis deletes the keys that begin with a prefix, of a Redis Cluster those of
 // every node.
 func SweepRedis(ctx context.Context, url, prefix string) (err error) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/millrace-go/millrace/internal/backoff"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/proof/redisserver"
@@ -140,12 +141,7 @@ func (o *ours) flush(ctx context.Context) error { return o.room.Flush(ctx) }
 
 // ready waits until the tick of the last measurement is over.
 func (o *ours) ready(ctx context.Context) error {
-	select {
-	case <-time.After(time.Until(o.tick)):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return backoff.Sleep(ctx, time.Until(o.tick))
 }
 
 // enter admits so many in a tick, as an Admitter does.

@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/proof/place"
 	"github.com/millrace-go/millrace/proof/redisserver"
 	"github.com/millrace-go/millrace/proof/report"
@@ -105,17 +104,7 @@ func Run(ctx context.Context, cfg Config, out *report.Recorder) (err error) {
 
 // leave removes all keys from a Redis that others use.
 func leave(ctx context.Context, cfg Config) error {
-	client, err := redisdb.Open(cfg.URL, redisdb.Config{})
-	if err != nil {
-		return err
-	}
-	for _, list := range []string{"queue:active-events", "vwr:events"} {
-		err = errors.Join(err, client.SRem(ctx, list, cfg.Event).Err())
-	}
-	for _, prefix := range []string{"{" + cfg.Event + "}:", "{" + cfg.Event + "-plain}:"} {
-		err = errors.Join(err, place.SweepRedis(ctx, cfg.URL, prefix))
-	}
-	return errors.Join(err, client.Close())
+	return errors.Join(place.SweepRoom(ctx, cfg.URL, cfg.Event), place.SweepRedis(ctx, cfg.URL, "{"+cfg.Event+"-plain}:"))
 }
 
 // fill lines the people up, and measures their memory.

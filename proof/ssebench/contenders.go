@@ -12,6 +12,7 @@ import (
 	r3labs "github.com/r3labs/sse/v2"
 	tmaxmax "github.com/tmaxmax/go-sse"
 
+	"github.com/millrace-go/millrace/proof/together"
 	"github.com/millrace-go/millrace/sse"
 	"github.com/millrace-go/millrace/sse/memsse"
 )
@@ -57,20 +58,16 @@ func open(ctx context.Context, name string, ping time.Duration) (site, error) {
 // hub is our contender.
 type hub struct {
 	*sse.Hub
-	end   context.CancelFunc
-	ended chan error
+	end func() error
 }
 
 func openHub(ctx context.Context, ping time.Duration, lean bool) (site, error) {
 	places, broker := memsse.New()
-	h := &hub{ended: make(chan error, 1)}
-	var err error
-	if h.Hub, err = sse.New(places, broker, sse.Config{Lean: lean, Ping: ping, Logger: slog.New(slog.DiscardHandler)}); err != nil {
+	all, err := sse.New(places, broker, sse.Config{Lean: lean, Ping: ping, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
 		return nil, err
 	}
-	running, end := context.WithCancel(ctx)
-	h.end = end
-	go func() { h.ended <- h.Run(running) }()
+	h := &hub{all, together.Background(ctx, all.Run)}
 	if err := h.Ready(ctx); err != nil {
 		return nil, errors.Join(err, h.close())
 	}
@@ -86,7 +83,7 @@ func (h *hub) send(ctx context.Context, data []byte) error {
 	return h.ToAll(ctx, sse.Event{Data: data})
 }
 
-func (h *hub) close() error { h.end(); return <-h.ended }
+func (h *hub) close() error { return h.end() }
 
 // handler is a handler written without a library.
 type handler struct {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/millrace-go/millrace/proof/report"
@@ -72,71 +71,18 @@ func RunGrowth(ctx context.Context, cfg Growth, out *report.Recorder) error {
 
 // grow opens the streams and sends to all of them.
 func grow(ctx context.Context, cfg Growth, who string, streams int) (_ grown, err error) {
-	var f fleet
+	f, err := openFleet(ctx, Config{Size: cfg.Size, Most: cfg.Most}, who, streams, time.Hour)
 	defer func() { err = errors.Join(err, f.close()) }()
-	servers := (streams + cfg.Most - 1) / cfg.Most
-	for i := range servers {
-		p, err := openPair(ctx, Config{Size: cfg.Size}, who, streams*(i+1)/servers-streams*i/servers, time.Hour)
-		if err != nil {
-			return grown{}, err
-		}
-		f = append(f, p)
+	if err != nil {
+		return grown{}, err
 	}
 	bytes := 0.0
 	for _, p := range f {
 		bytes += p.idle * float64(p.conns)
 	}
 	got := grown{idle: bytes / float64(streams)}
-	got.pace, err = f.load(ctx, cfg.Span)
+	got.pace, err = f.load(ctx, cfg.Span, 1)
 	return got, err
-}
-
-// fleet is several servers with their crowds.
-type fleet []*pair
-
-// load sends events to all streams, the next when the last has arrived everywhere.
-func (f fleet) load(ctx context.Context, span time.Duration) (pace, error) {
-	if err := f.each(func(p *pair) error { return p.fan(ctx, 1) }); err != nil { // the first finds no buffers
-		return pace{}, err
-	}
-	before, err := sum(ctx, f, "cpu")
-	if err != nil {
-		return pace{}, err
-	}
-	start, messages := time.Now(), 0
-	for time.Since(start) < span {
-		if err := f.each(func(p *pair) error { return p.fan(ctx, 1) }); err != nil {
-			return pace{}, err
-		}
-		for _, p := range f {
-			messages += p.conns
-		}
-	}
-	took := time.Since(start)
-	after, err := sum(ctx, f, "cpu")
-	if err != nil || messages == 0 {
-		return pace{}, err
-	}
-	return pace{rate: float64(messages) / took.Seconds(), cpu: time.Duration((after - before) / float64(messages))}, nil
-}
-
-// each calls fn for all servers concurrently.
-func (f fleet) each(fn func(p *pair) error) error {
-	errs := make([]error, len(f))
-	var wg sync.WaitGroup
-	for i, p := range f {
-		wg.Go(func() { errs[i] = fn(p) })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
-}
-
-func (f fleet) close() error {
-	var err error
-	for _, p := range f {
-		err = errors.Join(err, p.close())
-	}
-	return err
 }
 
 // record keeps the results.

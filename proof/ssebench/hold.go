@@ -13,43 +13,34 @@ import (
 // hold opens more streams than a process may have files, over as many servers as
 // needed, and keeps them with pings.
 func hold(ctx context.Context, cfg Config, name string, out *report.Recorder) (err error) {
-	var pairs []*pair
-	defer func() {
-		for _, p := range pairs {
-			err = errors.Join(err, p.close())
-		}
-	}()
-	servers := (cfg.Held + cfg.Most - 1) / cfg.Most
 	start := time.Now()
-	for i := range servers {
-		p, err := openPair(ctx, cfg, name, cfg.Held*(i+1)/servers-cfg.Held*i/servers, cfg.Ping)
-		if err != nil {
-			return err
-		}
-		pairs = append(pairs, p)
-	}
-	out.Title("%d streams held, %s, by %d servers, opened in %s, a ping every %s", cfg.Held, name, servers, time.Since(start).Round(100*time.Millisecond), cfg.Ping)
-	before, err := sum(ctx, pairs, "cpu")
+	f, err := openFleet(ctx, cfg, name, cfg.Held, cfg.Ping)
+	defer func() { err = errors.Join(err, f.close()) }()
 	if err != nil {
 		return err
 	}
-	for _, p := range pairs {
+	out.Title("%d streams held, %s, by %d servers, opened in %s, a ping every %s", cfg.Held, name, len(f), time.Since(start).Round(100*time.Millisecond), cfg.Ping)
+	before, err := f.sum(ctx, "cpu")
+	if err != nil {
+		return err
+	}
+	for _, p := range f {
 		if _, err := p.crowd.Ask(ctx, "forget"); err != nil {
 			return err
 		}
 	}
 	start = time.Now()
-	least, ended, err := pings(ctx, cfg, pairs)
+	least, ended, err := f.pings(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	took := time.Since(start)
-	after, err := sum(ctx, pairs, "cpu")
+	after, err := f.sum(ctx, "cpu")
 	if err != nil {
 		return err
 	}
 	memory, empty := 0.0, 0.0
-	for _, p := range pairs {
+	for _, p := range f {
 		now, err := p.server.Ask(ctx, "memory")
 		if err != nil {
 			return err
@@ -68,14 +59,14 @@ func hold(ctx context.Context, cfg Config, name string, out *report.Recorder) (e
 }
 
 // pings waits until each stream has got its pings.
-func pings(ctx context.Context, cfg Config, pairs []*pair) (least, ended float64, err error) {
+func (f fleet) pings(ctx context.Context, cfg Config) (least, ended float64, err error) {
 	give := time.NewTimer(time.Duration(cfg.Pings+1)*cfg.Ping + part.Patience)
 	defer give.Stop()
 	again := time.NewTicker(cfg.Ping / 20)
 	defer again.Stop()
 	for {
 		least, ended = float64(1<<30), 0
-		for _, p := range pairs {
+		for _, p := range f {
 			got, err := p.crowd.Ask(ctx, "pings")
 			if err != nil {
 				return 0, 0, err
@@ -93,17 +84,4 @@ func pings(ctx context.Context, cfg Config, pairs []*pair) (least, ended float64
 			return 0, 0, ctx.Err()
 		}
 	}
-}
-
-// sum asks all servers.
-func sum(ctx context.Context, pairs []*pair, what string) (float64, error) {
-	total := 0.0
-	for _, p := range pairs {
-		got, err := p.server.Ask(ctx, what)
-		if err != nil {
-			return 0, err
-		}
-		total += got[0]
-	}
-	return total, nil
 }

@@ -15,7 +15,6 @@ type pair struct {
 	conns         int
 	sent          int64   // messages, as the crowd should have got them
 	before        float64 // bytes of the server without a stream
-	total         float64 // bytes of the server with all, idle
 	fresh, idle   float64 // bytes for each stream
 }
 
@@ -58,32 +57,8 @@ func openPair(ctx context.Context, cfg Config, name string, conns int, ping time
 	if memory, err = p.server.Ask(ctx, "memory"); err != nil {
 		return nil, err
 	}
-	p.total = memory[1]
 	p.fresh, p.idle = (memory[0]-p.before)/float64(conns), (memory[1]-p.before)/float64(conns)
 	return p, nil
-}
-
-// load sends events to all clients, the next when the last has arrived everywhere.
-func (p *pair) load(ctx context.Context, span time.Duration, burst int) (pace, error) {
-	if err := p.fan(ctx, burst); err != nil { // the first finds no buffers
-		return pace{}, err
-	}
-	before, err := p.server.Ask(ctx, "cpu")
-	if err != nil {
-		return pace{}, err
-	}
-	start, sent := time.Now(), p.sent
-	for time.Since(start) < span {
-		if err := p.fan(ctx, burst); err != nil {
-			return pace{}, err
-		}
-	}
-	took, messages := time.Since(start), float64(p.sent-sent)
-	after, err := p.server.Ask(ctx, "cpu")
-	if err != nil {
-		return pace{}, err
-	}
-	return pace{rate: messages / took.Seconds(), cpu: time.Duration((after[0] - before[0]) / messages)}, nil
 }
 
 func (p *pair) fan(ctx context.Context, burst int) error {

@@ -94,9 +94,9 @@ func measure(ctx context.Context, cfg Config, name string) (_ result, err error)
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
 	got := result{fresh: p.fresh, idle: p.idle}
-	if got.single, err = p.load(ctx, cfg.Span, 1); err != nil {
+	if got.single, err = (fleet{p}).load(ctx, cfg.Span, 1); err != nil {
 		return result{}, err
 	}
-	got.burst, err = p.load(ctx, cfg.Span, cfg.Burst)
+	got.burst, err = fleet{p}.load(ctx, cfg.Span, cfg.Burst)
 	return got, err
 }

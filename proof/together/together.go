@@ -1,14 +1,17 @@
 // Package together makes callers act at the same time: as fast as they are answered, for a
-// time or until the work is done.
+// time or until the work is done; or beside a measurement, until it is over.
 //
 //	property                                          proven by
 //	all callers act until the time is over            TestFor
 //	one caller that fails ends the others             TestFor
 //	a caller without work left ends alone             TestFor
 //	each piece of work is done by one caller          TestShare
+//	what runs beside ends when it is stopped, and its
+//	error is told                                     TestBackground
 package together
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -47,6 +50,21 @@ func Share(pieces, callers int, fn func(i int) error) error {
 		}
 		return nil
 	})
+}
+
+// Background runs fn until stop is called, which waits for its end. That the context has ended
+// is no error of fn.
+func Background(ctx context.Context, fn func(context.Context) error) (stop func() error) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- fn(ctx) }()
+	return func() error {
+		cancel()
+		if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
+			return err
+		}
+		return nil
+	}
 }
 
 func all(callers int, fn func(caller int) error) error {

@@ -1,6 +1,7 @@
 package together
 
 import (
+	"context"
 	"errors"
 	"sync/atomic"
 	"testing"
@@ -42,4 +43,17 @@ func TestShare(t *testing.T) {
 		require.EqualValues(t, 1, done[i].Load(), "piece %d", i)
 	}
 	require.Error(t, Share(3, 2, func(int) error { return errors.New("broken") }))
+}
+
+func TestBackground(t *testing.T) {
+	broken := errors.New("broken")
+	for name, c := range map[string]struct{ ends, want error }{"canceled": {context.Canceled, nil}, "broken": {broken, broken}, "done": {nil, nil}} {
+		stop := Background(t.Context(), func(ctx context.Context) error {
+			<-ctx.Done()
+			return c.ends
+		})
+		if err := stop(); !errors.Is(err, c.want) || err != nil && c.want == nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

@@ -78,17 +78,14 @@ func (o *options) runOne(ctx context.Context, s section, where report.Environmen
 
 // addresses of the servers that a section needs.
 func (o *options) addresses(s section) environment.Addresses {
-	var a environment.Addresses
-	for name, field := range map[string]*string{
-		postgres: &a.Postgres, mariadb: &a.MariaDB, mysql: &a.MySQL, redis: &a.Redis, cluster: &a.RedisCluster, rabbitmq: &a.RabbitMQ, kafka: &a.Kafka,
-	} {
-		for _, needed := range s.needs {
-			if needed == name {
-				*field = o.servers[name]
-			}
-		}
+	needed := map[string]string{}
+	for _, name := range s.needs {
+		needed[name] = o.servers[name]
 	}
-	return a
+	return environment.Addresses{
+		Postgres: needed[postgres], MariaDB: needed[mariadb], MySQL: needed[mysql],
+		Redis: needed[redis], RedisCluster: needed[cluster], RabbitMQ: needed[rabbitmq], Kafka: needed[kafka],
+	}
 }
 
 // makeReport makes the report of all saved results.

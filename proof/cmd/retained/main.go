@@ -32,8 +32,10 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/command"
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/screen"
+	"github.com/millrace-go/millrace/internal/backoff"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/driver"
+	"github.com/millrace-go/millrace/proof/together"
 )
 
 // slow is the limit for a statement of the relay while its data are in memory.
@@ -71,18 +73,11 @@ func main() {
 	}))
 }
 
-// store is the interface of the outboxes of both databases.
-type store interface {
-	driver.Store
-	driver.Inspector
-	Migrate(ctx context.Context) error
-}
-
 // database is one under test.
 type database struct {
 	title string
 	db    *sql.DB
-	store store
+	store driver.SQLStore
 	close func(ctx context.Context) error
 	// copies appends count copies of the row of an id; the n-th has the key n % 1000
 	// and n behind its message id.
@@ -148,13 +143,10 @@ func run(ctx context.Context, d *database, rows, backlog int) ([]judge.Check, er
 	}
 	start = time.Now()
 	stop = relay(d.store, seen, time.Second)
-	looked := make(chan error, 1)
-	looking, end := context.WithCancel(ctx)
-	go func() { looked <- look(looking, d.store) }()
+	looked := together.Background(ctx, func(ctx context.Context) error { return look(ctx, d.store) })
 	err = seen.wait(ctx, rows+backlog, 1+late)
 	took := time.Since(start)
-	end()
-	if err = errors.Join(err, <-looked, stop()); err != nil {
+	if err = errors.Join(err, looked(), stop()); err != nil {
 		return nil, err
 	}
 	all, err := d.spent(ctx)
@@ -200,27 +192,23 @@ func fill(ctx context.Context, d *database, origin int64, from, count int, what 
 }
 
 // relay publishes until the returned function is called.
-func relay(s store, to *counter, retention time.Duration) (stop func() error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	r, err := outbox.NewRelay(s, to, outbox.RelayConfig{Retention: retention})
-	if err != nil {
-		done <- err
-	} else {
-		go func() { done <- r.Run(ctx) }()
-	}
-	return func() error { cancel(); return <-done }
+func relay(s driver.SQLStore, to *counter, retention time.Duration) (stop func() error) {
+	return together.Background(context.Background(), func(ctx context.Context) error {
+		r, err := outbox.NewRelay(s, to, outbox.RelayConfig{Retention: retention})
+		if err != nil {
+			return err
+		}
+		return r.Run(ctx)
+	})
 }
 
 // look asks for the statistics as a monitor does.
-func look(ctx context.Context, s store) error {
+func look(ctx context.Context, s driver.SQLStore) error {
 	for {
 		if _, err := s.Stats(ctx); err != nil && ctx.Err() == nil {
 			return err
 		}
-		select {
-		case <-time.After(5 * time.Second):
-		case <-ctx.Done():
+		if backoff.Sleep(ctx, 5*time.Second) != nil {
 			return nil
 		}
 	}

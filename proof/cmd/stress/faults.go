@@ -87,14 +87,7 @@ func faults(ctx context.Context, name string, cfg outboxtest.StressConfig) (r ou
 	return r, f.undone, err
 }
 
-// migrated is a store that makes its tables, of either database.
-type migrated interface {
-	driver.Store
-	driver.Inspector
-	Migrate(ctx context.Context) error
-}
-
-func open(name string, db *sql.DB) (migrated, error) {
+func open(name string, db *sql.DB) (driver.SQLStore, error) {
 	if name == "postgres" {
 		return pgoutbox.New(db, pgoutbox.Config{})
 	}
@@ -127,7 +120,7 @@ func messageIDs(ctx context.Context, p *pair.Pair) ([]string, error) {
 // fleet is the relay processes of a run.
 type fleet struct {
 	pair   *pair.Pair
-	store  migrated
+	store  driver.SQLStore
 	undone int
 
 	mu    sync.Mutex

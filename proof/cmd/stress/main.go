@@ -94,11 +94,8 @@ func onServer(kind, variable string, at func(server, name string) (place.Place, 
 		if err != nil {
 			return r, err
 		}
-		if err := p.Recreate(ctx); err != nil {
-			return r, err
-		}
 		defer func() { err = errors.Join(err, p.Drop(context.WithoutCancel(ctx))) }()
-		db, err := p.Open()
+		db, err := p.Fresh(ctx)
 		if err != nil {
 			return r, err
 		}

@@ -16,7 +16,7 @@ const lanes = 4
 // site is a kind of server on which transports are measured.
 type site struct {
 	plan string // describes the things that a measurement creates and removes
-	in   func(rawURL string, u *url.URL) func(context.Context) (*place, error)
+	in   func(ctx context.Context, rawURL string, u *url.URL) (*place, error)
 }
 
 // sites are the kinds of servers by the schemes of their URLs.
@@ -38,13 +38,13 @@ func (c Config) sites() map[string]site {
 
 // inBroker finds a place on the transport of a URL.
 func (c Config) inBroker(rawURL string) (func(context.Context) (*place, error), error) {
-	u, err := url.Parse(rawURL)
+	u, err := parsed(rawURL)
 	if err != nil {
-		return nil, errors.New("the URL is malformed; percent-encode special characters in user and password")
+		return nil, err
 	}
 	scheme := strings.ToLower(u.Scheme)
 	if s, ok := c.sites()[scheme]; ok {
-		return s.in(rawURL, u), nil
+		return func(ctx context.Context) (*place, error) { return s.in(ctx, rawURL, u) }, nil
 	}
 	switch scheme {
 	case "sns":

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,28 +16,21 @@ import (
 )
 
 // inDatabase creates a schema, a database or a file.
-func (c Config) inDatabase(rawURL string, _ *url.URL) func(context.Context) (*place, error) {
-	return func(ctx context.Context) (*place, error) {
-		dialect, err := database.DialectOf(rawURL)
-		if err != nil {
-			return nil, err
-		}
-		u, err := url.Parse(rawURL)
-		if err != nil {
-			return nil, errors.New("the URL is malformed; percent-encode special characters in user and password")
-		}
-		switch dialect {
-		case database.Postgres:
-			q := u.Query()
-			q.Set("search_path", c.Name)
-			u.RawQuery = q.Encode()
-			return c.onServer(ctx, rawURL, u.String(), "schema "+c.Name, `CREATE SCHEMA `+c.Name, `DROP SCHEMA `+c.Name+` CASCADE`)
-		case database.MySQL:
-			u.Path, u.RawPath = "/"+c.Name, ""
-			return c.onServer(ctx, rawURL, u.String(), "database "+c.Name, `CREATE DATABASE `+c.Name, `DROP DATABASE `+c.Name)
-		}
-		return c.inFile(rawURL)
+func (c Config) inDatabase(ctx context.Context, rawURL string, u *url.URL) (*place, error) {
+	dialect, err := database.DialectOf(rawURL)
+	if err != nil {
+		return nil, err
 	}
+	switch dialect {
+	case database.Postgres:
+		inside := with(*u, map[string]string{"search_path": c.Name})
+		return c.onServer(ctx, rawURL, inside, "schema "+c.Name, `CREATE SCHEMA `+c.Name, `DROP SCHEMA `+c.Name+` CASCADE`)
+	case database.MySQL:
+		inside := *u
+		inside.Path, inside.RawPath = "/"+c.Name, ""
+		return c.onServer(ctx, rawURL, inside.String(), "database "+c.Name, `CREATE DATABASE `+c.Name, `DROP DATABASE `+c.Name)
+	}
+	return c.inFile(rawURL, u)
 }
 
 // onServer creates a place by a statement, which fails if the place exists.
@@ -67,7 +59,7 @@ func (c Config) onServer(ctx context.Context, rawURL, inside, what, create, drop
 }
 
 // inFile creates a file beside that of the URL, on the same disk.
-func (c Config) inFile(rawURL string) (*place, error) {
+func (c Config) inFile(rawURL string, u *url.URL) (*place, error) {
 	path, err := database.Path(rawURL)
 	if err != nil {
 		return nil, err
@@ -86,10 +78,7 @@ func (c Config) inFile(rawURL string) (*place, error) {
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
-	inside := url.URL{Scheme: "sqlite", Path: filepath.ToSlash(path)}
-	if u, err := url.Parse(rawURL); err == nil {
-		inside.RawQuery = u.RawQuery
-	}
+	inside := url.URL{Scheme: "sqlite", Path: filepath.ToSlash(path), RawQuery: u.RawQuery}
 	return &place{url: inside.String(), what: "the file " + path, remove: func(context.Context) error {
 		var errs []error
 		for _, name := range []string{path, path + "-wal", path + "-shm"} {
@@ -100,6 +89,3 @@ func (c Config) inFile(rawURL string) (*place, error) {
 		return errors.Join(errs...)
 	}}, nil
 }
-
-// rollback ends a transaction that was not committed.
-func rollback(tx *sql.Tx) { _ = tx.Rollback() } // its error adds nothing to that of the work

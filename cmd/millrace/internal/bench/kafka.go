@@ -15,36 +15,34 @@ import (
 
 // inKafka creates a topic on the brokers. The brokers refuse to create it twice, which
 // detects two runs at once.
-func (c Config) inKafka(rawURL string, u *url.URL) func(context.Context) (*place, error) {
-	return func(ctx context.Context) (*place, error) {
-		what := "the topic " + c.Name
-		by := "kafka-topics.sh --delete --topic " + c.Name + ", and kafka-consumer-groups.sh --delete --group " + c.Name
-		// The settings of the URL include the number of copies of a topic.
-		set := driver.NewParams(u)
-		copies := int16(set.Int("replication", 1, 1))
-		err := c.askKafka(rawURL, func(admin *kadm.Client) error {
-			groups, err := admin.ListGroups(ctx)
-			if err != nil {
-				return err
-			}
-			if _, there := groups[c.Name]; there {
-				return taken("the consumer group "+c.Name, by)
-			}
-			_, err = admin.CreateTopic(ctx, lanes, copies, nil, c.Name)
-			if errors.Is(err, kerr.TopicAlreadyExists) {
-				return taken(what, by)
-			}
-			return err
-		})
+func (c Config) inKafka(ctx context.Context, rawURL string, u *url.URL) (*place, error) {
+	what := "the topic " + c.Name
+	by := "kafka-topics.sh --delete --topic " + c.Name + ", and kafka-consumer-groups.sh --delete --group " + c.Name
+	// The settings of the URL include the number of copies of a topic.
+	set := driver.NewParams(u)
+	copies := int16(set.Int("replication", 1, 1))
+	err := c.askKafka(rawURL, func(admin *kadm.Client) error {
+		groups, err := admin.ListGroups(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		return &place{url: rawURL, what: what, remove: func(ctx context.Context) error {
-			return c.askKafka(rawURL, func(admin *kadm.Client) error {
-				return errors.Join(dropGroup(ctx, admin, c.Name), dropTopic(ctx, admin, c.Name))
-			})
-		}}, nil
+		if _, there := groups[c.Name]; there {
+			return taken("the consumer group "+c.Name, by)
+		}
+		_, err = admin.CreateTopic(ctx, lanes, copies, nil, c.Name)
+		if errors.Is(err, kerr.TopicAlreadyExists) {
+			return taken(what, by)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
+	return &place{url: rawURL, what: what, remove: func(ctx context.Context) error {
+		return c.askKafka(rawURL, func(admin *kadm.Client) error {
+			return errors.Join(dropGroup(ctx, admin, c.Name), dropTopic(ctx, admin, c.Name))
+		})
+	}}, nil
 }
 
 // again is how often to check whether a broker knows the changes of another.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/ratelimit"
@@ -93,22 +93,17 @@ func (c Config) inKeys(client redis.UniversalClient) func(context.Context) (*pla
 func (c Config) ask(ctx context.Context, l *ratelimit.Limiter, callers int) (LimiterRun, error) {
 	var granted, refused atomic.Int64
 	var all latencies
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	asking, ctx := errgroup.WithContext(ctx)
 	start := time.Now()
 	end := start.Add(c.Window)
-	errs := make([]error, callers)
-	var wg sync.WaitGroup
-	for i := range callers {
-		wg.Go(func() {
+	for range callers {
+		asking.Go(func() error {
 			var own latencies
 			defer func() { all.merge(&own) }()
 			for now := time.Now(); now.Before(end); {
 				d, err := l.Allow(ctx, ratelimit.High)
 				if err != nil {
-					errs[i] = err
-					cancel()
-					return
+					return err
 				}
 				after := time.Now()
 				own.add(after.Sub(now))
@@ -121,10 +116,11 @@ func (c Config) ask(ctx context.Context, l *ratelimit.Limiter, callers int) (Lim
 					c.Progress(fmt.Sprintf("%d decisions", n))
 				}
 			}
+			return nil
 		})
 	}
-	wg.Wait()
+	err := asking.Wait()
 	r := LimiterRun{Callers: callers, Granted: granted.Load(), Refused: refused.Load(), Latency: all.report()}
 	r.Decisions = perSecond(r.Granted, time.Since(start))
-	return r, cause(errs)
+	return r, err
 }

@@ -26,44 +26,39 @@ func (c Config) natsPlan() string {
 // inNATS creates the bucket; the transport creates the topic's stream beside it. JetStream
 // accepts creating a stream twice if its settings are the same, so a run puts the time into
 // them: of two runs at once one is refused.
-func (c Config) inNATS(rawURL string, u *url.URL) func(context.Context) (*place, error) {
-	return func(ctx context.Context) (*place, error) {
-		inside, err := with(rawURL, map[string]string{"prefix": c.Name, "partitions": strconv.Itoa(lanes)})
-		if err != nil {
-			return nil, err
-		}
-		bucket, topic := c.natsStreams()
-		what := c.natsPlan()
-		refused := taken(what, "nats stream rm "+bucket+", and nats stream rm "+topic)
-		// The settings of the URL include the number of copies of a stream.
-		replicas := driver.NewParams(u).Int("replicas", 1, 1)
-		err = c.askNATS(rawURL, func(js jetstream.JetStream) error {
-			if _, err := js.Stream(ctx, topic); !errors.Is(err, jetstream.ErrStreamNotFound) {
-				if err == nil {
-					err = refused
-				}
-				return err
-			}
-			_, err := js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-				Bucket: c.Name, Description: "millrace bench of " + time.Now().Format(time.RFC3339Nano), Storage: jetstream.FileStorage, Replicas: replicas,
-			})
-			if errors.Is(err, jetstream.ErrBucketExists) {
-				return refused
+func (c Config) inNATS(ctx context.Context, rawURL string, u *url.URL) (*place, error) {
+	inside := with(*u, map[string]string{"prefix": c.Name, "partitions": strconv.Itoa(lanes)})
+	bucket, topic := c.natsStreams()
+	what := c.natsPlan()
+	refused := taken(what, "nats stream rm "+bucket+", and nats stream rm "+topic)
+	// The settings of the URL include the number of copies of a stream.
+	replicas := driver.NewParams(u).Int("replicas", 1, 1)
+	err := c.askNATS(rawURL, func(js jetstream.JetStream) error {
+		if _, err := js.Stream(ctx, topic); !errors.Is(err, jetstream.ErrStreamNotFound) {
+			if err == nil {
+				err = refused
 			}
 			return err
-		})
-		if err != nil {
-			return nil, err
 		}
-		return &place{url: inside, what: what, remove: func(ctx context.Context) error {
-			return c.askNATS(rawURL, func(js jetstream.JetStream) error {
-				if err := js.DeleteStream(ctx, topic); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
-					return err
-				}
-				return js.DeleteStream(ctx, bucket) // the mark of a run, removed last
-			})
-		}}, nil
+		_, err := js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
+			Bucket: c.Name, Description: "millrace bench of " + time.Now().Format(time.RFC3339Nano), Storage: jetstream.FileStorage, Replicas: replicas,
+		})
+		if errors.Is(err, jetstream.ErrBucketExists) {
+			return refused
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
+	return &place{url: inside, what: what, remove: func(ctx context.Context) error {
+		return c.askNATS(rawURL, func(js jetstream.JetStream) error {
+			if err := js.DeleteStream(ctx, topic); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+				return err
+			}
+			return js.DeleteStream(ctx, bucket) // the mark of a run, removed last
+		})
+	}}, nil
 }
 
 // askNATS calls do with a connection that is signed in as the transport's.

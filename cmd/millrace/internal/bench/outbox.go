@@ -13,14 +13,12 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/driver"
-	"github.com/millrace-go/millrace/outbox/mysqloutbox"
-	"github.com/millrace-go/millrace/outbox/pgoutbox"
-	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -40,7 +38,12 @@ func Outbox(ctx context.Context, rawURL string, cfg Config) (r OutboxResult, err
 		return r, err
 	}
 	cfg = cfg.withDefaults()
-	err = cfg.in(ctx, cfg.inDatabase(rawURL, nil), func(ctx context.Context, p *place) error {
+	u, err := parsed(rawURL)
+	if err != nil {
+		return r, err
+	}
+	make := func(ctx context.Context) (*place, error) { return cfg.inDatabase(ctx, rawURL, u) }
+	err = cfg.in(ctx, make, func(ctx context.Context, p *place) error {
 		d, err := database.Open(p.url, true)
 		if err != nil {
 			return err
@@ -60,30 +63,19 @@ func Outbox(ctx context.Context, rawURL string, cfg Config) (r OutboxResult, err
 // box is an outbox under measurement.
 type box struct {
 	Config
-	db    *sql.DB
-	store interface {
-		driver.Store
-		Migrate(context.Context) error
-	}
+	db     *sql.DB
+	store  driver.SQLStore
 	outbox *outbox.Outbox
 	data   json.RawMessage
 }
 
 func (c Config) newBox(d *database.Database) (*box, error) {
-	b := &box{Config: c, db: d.DB, data: json.RawMessage(`"` + strings.Repeat("x", max(c.Size-2, 0)) + `"`)}
-	var err error
-	switch d.Dialect {
-	case database.Postgres:
-		b.store, err = pgoutbox.New(d.DB, pgoutbox.Config{})
-	case database.MySQL:
-		b.store, err = mysqloutbox.New(d.DB, mysqloutbox.Config{})
-	default:
-		b.store, err = sqliteoutbox.New(d.DB, sqliteoutbox.Config{})
+	store, err := d.Store(database.Cursor, 0)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		b.outbox, err = outbox.New(b.store, outbox.Config{Topic: c.Name, Logger: c.Logger})
-	}
-	return b, err
+	o, err := outbox.New(store, outbox.Config{Topic: c.Name, Logger: c.Logger})
+	return &box{c, d.DB, store, o, json.RawMessage(`"` + strings.Repeat("x", max(c.Size-2, 0)) + `"`)}, err
 }
 
 func (b *box) measure(ctx context.Context, r *OutboxResult) error {
@@ -109,24 +101,21 @@ const perTransaction = 10
 // fill appends with several callers for the window.
 func (b *box) fill(ctx context.Context) (int64, error) {
 	var n atomic.Int64
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	end := time.Now().Add(b.Window)
-	errs := make([]error, b.Callers)
-	var all sync.WaitGroup
-	for i := range b.Callers {
-		all.Go(func() {
-			for time.Now().Before(end) && n.Load() < maxRows && errs[i] == nil {
-				if errs[i] = b.append(ctx, perTransaction); errs[i] != nil {
-					cancel()
-					return
+	appending, ctx := errgroup.WithContext(ctx)
+	for range b.Callers {
+		appending.Go(func() error {
+			for time.Now().Before(end) && n.Load() < maxRows {
+				if err := b.append(ctx, perTransaction); err != nil {
+					return err
 				}
 				b.Progress(fmt.Sprintf("%d events appended", n.Add(perTransaction)))
 			}
+			return nil
 		})
 	}
-	all.Wait()
-	return n.Load(), cause(errs)
+	err := appending.Wait()
+	return n.Load(), err
 }
 
 // append appends events in a transaction of their own. It wakes no relay, because none runs.
@@ -135,7 +124,7 @@ func (b *box) append(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	defer rollback(tx)
+	defer tx.Rollback() //nolint:errcheck // no-op after the commit
 	events := make([]event.Event, n)
 	for i := range events {
 		if events[i], err = b.event(); err != nil {

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -50,19 +49,4 @@ func perSecond(n int64, took time.Duration) float64 {
 		return 0
 	}
 	return float64(n) / took.Seconds()
-}
-
-// cause is the first error that was not caused by another.
-func cause(errs []error) error {
-	var canceled error
-	for _, err := range errs {
-		switch {
-		case err == nil:
-		case errors.Is(err, context.Canceled):
-			canceled = err
-		default:
-			return err
-		}
-	}
-	return canceled
 }

@@ -54,16 +54,21 @@ func (c Config) Plan(rawURL string) string {
 	return "the keys that begin with " + c.Name
 }
 
-// with returns a URL with other values of parameters.
-func with(rawURL string, values map[string]string) (string, error) {
+// parsed is a URL, whose error does not quote it.
+func parsed(rawURL string) (*url.URL, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
-		return "", errors.New("the URL is malformed; percent-encode special characters in user and password")
+		return nil, errors.New("the URL is malformed; percent-encode special characters in user and password")
 	}
+	return u, nil
+}
+
+// with returns a URL with other values of parameters.
+func with(u url.URL, values map[string]string) string {
 	query := u.Query()
 	for name, value := range values {
 		query.Set(name, value)
 	}
 	u.RawQuery = query.Encode()
-	return u.String(), nil
+	return u.String()
 }

@@ -25,51 +25,46 @@ func (c Config) queues() []string {
 // inRabbit finds an exchange and queues that do not exist; the transport creates them. The
 // broker does not refuse the second of two runs at once, so each looks for the other's
 // mark: a queue that only its connection may use, and that is deleted with the connection.
-func (c Config) inRabbit(rawURL string, u *url.URL) func(context.Context) (*place, error) {
-	return func(ctx context.Context) (*place, error) {
-		what := "the exchange " + c.Name + " and its queues"
-		by := fmt.Sprintf("rabbitmqctl delete_queue %s (and :0 to :%d), and delete the exchange %s", c.Name+":"+c.Name+":members", lanes-1, c.Name)
-		// name, partitions and exchange are set, the other parameters of the URL stay.
-		inside, err := with(rawURL, map[string]string{"exchange": c.Name, "partitions": strconv.Itoa(lanes)})
-		if err != nil {
-			return nil, err
-		}
-		conn, err := dialRabbit(u)
-		if err != nil {
-			return nil, err
-		}
-		refuse := func(err error) (*place, error) {
-			_ = conn.Close() // the first error is returned
-			return nil, err
-		}
-		ch, err := conn.Channel()
-		if err != nil {
-			return refuse(err)
-		}
-		if _, err := ch.QueueDeclare(c.Name+":running", false, true, true, false, nil); err != nil {
-			var answer *amqp.Error
-			if errors.As(err, &answer) && answer.Code == amqp.ResourceLocked {
-				err = taken(what, by)
-			}
-			return refuse(err)
-		}
-		there, err := foundRabbit(conn, c.Name, c.queues())
-		if err != nil {
-			return refuse(err)
-		}
-		if there {
-			return refuse(taken(what, by))
-		}
-		return &place{url: inside, what: what, remove: func(ctx context.Context) error {
-			closeErr := conn.Close() // and with it the mark
-			fresh, err := dialRabbit(u)
-			if err != nil {
-				return err
-			}
-			_ = closeErr // losing this connection does not matter to the removal
-			return errors.Join(removeRabbit(fresh, c.Name, c.queues()), fresh.Close())
-		}}, nil
+func (c Config) inRabbit(ctx context.Context, rawURL string, u *url.URL) (*place, error) {
+	what := "the exchange " + c.Name + " and its queues"
+	by := fmt.Sprintf("rabbitmqctl delete_queue %s (and :0 to :%d), and delete the exchange %s", c.Name+":"+c.Name+":members", lanes-1, c.Name)
+	// name, partitions and exchange are set, the other parameters of the URL stay.
+	inside := with(*u, map[string]string{"exchange": c.Name, "partitions": strconv.Itoa(lanes)})
+	conn, err := dialRabbit(u)
+	if err != nil {
+		return nil, err
 	}
+	refuse := func(err error) (*place, error) {
+		_ = conn.Close() // the first error is returned
+		return nil, err
+	}
+	ch, err := conn.Channel()
+	if err != nil {
+		return refuse(err)
+	}
+	if _, err := ch.QueueDeclare(c.Name+":running", false, true, true, false, nil); err != nil {
+		var answer *amqp.Error
+		if errors.As(err, &answer) && answer.Code == amqp.ResourceLocked {
+			err = taken(what, by)
+		}
+		return refuse(err)
+	}
+	there, err := foundRabbit(conn, c.Name, c.queues())
+	if err != nil {
+		return refuse(err)
+	}
+	if there {
+		return refuse(taken(what, by))
+	}
+	return &place{url: inside, what: what, remove: func(ctx context.Context) error {
+		closeErr := conn.Close() // and with it the mark
+		fresh, err := dialRabbit(u)
+		if err != nil {
+			return err
+		}
+		_ = closeErr // losing this connection does not matter to the removal
+		return errors.Join(removeRabbit(fresh, c.Name, c.queues()), fresh.Close())
+	}}, nil
 }
 
 // foundRabbit reports whether the exchange or one of the queues exists. The broker closes

@@ -60,7 +60,7 @@ func (c Config) streamKeys() []string {
 }
 
 // inStreams reserves a topic's keys on a Redis.
-func (c Config) inStreams(rawURL string, u *url.URL) func(context.Context) (*place, error) {
+func (c Config) inStreams(ctx context.Context, _ string, u *url.URL) (*place, error) {
 	// On a client of its own: the transport's is closed by then.
 	run := func(do func(redis.UniversalClient) error) error {
 		client, err := redisdb.Client(u, redisdb.Config{})
@@ -69,18 +69,13 @@ func (c Config) inStreams(rawURL string, u *url.URL) func(context.Context) (*pla
 		}
 		return errors.Join(do(client), client.Close())
 	}
-	return func(ctx context.Context) (*place, error) {
-		inside, err := with(rawURL, map[string]string{"prefix": c.Name + ":", "partitions": strconv.Itoa(lanes)})
-		if err != nil {
-			return nil, err
-		}
-		what := "the keys of the topic " + c.Name
-		err = run(func(client redis.UniversalClient) error { return c.claim(ctx, client, what, c.streamKeys()) })
-		if err != nil {
-			return nil, err
-		}
-		return &place{url: inside, what: what, remove: func(ctx context.Context) error {
-			return run(func(client redis.UniversalClient) error { return release(ctx, client, c.streamKeys()) })
-		}}, nil
+	inside := with(*u, map[string]string{"prefix": c.Name + ":", "partitions": strconv.Itoa(lanes)})
+	what := "the keys of the topic " + c.Name
+	err := run(func(client redis.UniversalClient) error { return c.claim(ctx, client, what, c.streamKeys()) })
+	if err != nil {
+		return nil, err
 	}
+	return &place{url: inside, what: what, remove: func(ctx context.Context) error {
+		return run(func(client redis.UniversalClient) error { return release(ctx, client, c.streamKeys()) })
+	}}, nil
 }

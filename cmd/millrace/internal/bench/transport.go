@@ -13,6 +13,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/allbus"
@@ -144,25 +145,25 @@ func (c Config) flood(ctx context.Context, pub message.Publisher, h *handler, r 
 	before, start := h.handled.Load(), time.Now()
 	end := start.Add(c.Window)
 	var n atomic.Int64
-	errs := make([]error, c.Callers)
-	var all sync.WaitGroup
+	callers, publishing := errgroup.WithContext(ctx)
 	for i := range c.Callers {
-		all.Go(func() {
-			for time.Now().Before(end) && n.Load() < maxMessages-int64(c.Callers)*perCall && ctx.Err() == nil {
+		callers.Go(func() error {
+			for time.Now().Before(end) && n.Load() < maxMessages-int64(c.Callers)*perCall && publishing.Err() == nil {
 				batch := make([]*message.Message, perCall)
 				for j := range batch {
 					batch[j] = c.message(i*perCall + j)
 				}
-				if errs[i] = pub.Publish(c.Name, batch...); errs[i] != nil {
-					return
+				if err := pub.Publish(c.Name, batch...); err != nil {
+					return err
 				}
 				c.Progress(fmt.Sprintf("%d messages published, %d handled", n.Add(perCall), h.handled.Load()-before))
 			}
+			return nil
 		})
 	}
-	all.Wait()
+	failed := callers.Wait()
 	r.Published, r.PublishPS = n.Load(), perSecond(n.Load(), time.Since(start))
-	err := errors.Join(ctx.Err(), cause(errs))
+	err := errors.Join(ctx.Err(), failed)
 	if err == nil {
 		rest, cancel := context.WithDeadline(ctx, start.Add(3*c.Window))
 		defer cancel()

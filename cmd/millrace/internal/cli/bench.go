@@ -62,9 +62,6 @@ func (a *app) benchCommand() *cobra.Command {
 	offersURLs(cmd, "db", dbSchemes()...)
 	offersURLs(cmd, "bus", busSchemes()...)
 	offersURLs(cmd, "redis", redisSchemes()...)
-	for _, name := range []string{"seconds", "size", "callers", "name"} {
-		offers(cmd, name)
-	}
 	a.jsonFlag(cmd)
 	return cmd
 }

@@ -10,27 +10,28 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/allbus"
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 	"github.com/millrace-go/millrace/cmd/millrace/internal/waiting"
 )
 
-// offers gives a flag its known values, none for a flag of any other value, so that the
-// shell does not offer file names.
-func offers(cmd *cobra.Command, flag string, values ...string) {
-	complete := cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
-	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
-		panic(err) // the flag's name is written two lines above
+// complete gives a flag its completion. A flag without one completes no values: see finish.
+func complete(cmd *cobra.Command, flag string, by cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, by); err != nil {
+		panic(err) // the flag was declared before, and has one completion
 	}
+}
+
+// offers gives a flag its known values. Without any, the shell offers no file names either.
+func offers(cmd *cobra.Command, flag string, values ...string) {
+	complete(cmd, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // offersFiles lets the shell offer file names after a flag.
 func offersFiles(cmd *cobra.Command, flag string) {
-	complete := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
-	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
-		panic(err) // as above
-	}
+	complete(cmd, flag, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault))
 }
 
 // offersURLs gives a flag the beginnings of URLs. The shell completes no file after it, and
@@ -39,10 +40,7 @@ func offersURLs(cmd *cobra.Command, flag string, schemes ...string) {
 	for i, s := range schemes {
 		schemes[i] = s + "://"
 	}
-	complete := cobra.FixedCompletions(schemes, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)
-	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
-		panic(err) // as above
-	}
+	complete(cmd, flag, cobra.FixedCompletions(schemes, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
 }
 
 // The schemes that URLs begin with.
@@ -85,17 +83,11 @@ func (a *app) events(f *queueFlags, most int) cobra.CompletionFunc {
 		if most > 0 && len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return a.lookUp(cmd, func(ctx context.Context) (_ []string, err error) {
-			raw, err := a.url("redis", f.redis, redisVariable)
-			if err != nil {
-				return nil, err
-			}
-			rooms, err := waiting.Open(raw, f.prefix)
-			if err != nil {
-				return nil, err
-			}
-			defer closing(rooms.Close, &err)
-			events, err := rooms.Events(ctx)
+		return a.lookUp(cmd, func(ctx context.Context) (events []string, err error) {
+			err = a.rooms(*f, func(rooms *waiting.Rooms) (err error) {
+				events, err = rooms.Events(ctx)
+				return err
+			})
 			return slices.DeleteFunc(events, func(e string) bool { return slices.Contains(args, e) }), err
 		})
 	}
@@ -104,10 +96,26 @@ func (a *app) events(f *queueFlags, most int) cobra.CompletionFunc {
 // topics completes dead letter topics if the transport knows its groups from the start:
 // those that the redrive group reads.
 func (a *app) topics(raw *string) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	read := a.onBus(raw, func(ctx context.Context, b *bus.Bus) (topics []string, err error) {
+		lags, err := b.Lag(ctx)
+		for _, lag := range lags {
+			if lag.Group == driver.RedriveGroup {
+				topics = append(topics, lag.Topic)
+			}
+		}
+		return topics, err
+	})
+	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
+		return read(cmd, args, word)
+	}
+}
+
+// onBus completes by names that find reads from the transport, each once and in order.
+func (a *app) onBus(raw *string, find func(context.Context, *bus.Bus) ([]string, error)) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return a.lookUp(cmd, func(ctx context.Context) (_ []string, err error) {
 			url, err := a.url("bus", *raw, busVariable)
 			if err != nil {
@@ -121,15 +129,9 @@ func (a *app) topics(raw *string) cobra.CompletionFunc {
 				return nil, err
 			}
 			defer closing(b.Close, &err)
-			lags, err := b.Lag(ctx)
-			var topics []string
-			for _, lag := range lags {
-				if lag.Group == driver.RedriveGroup {
-					topics = append(topics, lag.Topic)
-				}
-			}
-			slices.Sort(topics)
-			return slices.Compact(topics), err
+			names, err := find(ctx, b)
+			slices.Sort(names)
+			return slices.Compact(names), err
 		})
 	}
 }
@@ -158,20 +160,17 @@ func busState(ctx context.Context, rawURL string) (_ database.State, err error) 
 	return d.StateOf(ctx, parts[0])
 }
 
-// withBox asks an outbox for the values of an argument or a flag.
-func (a *app) withBox(cmd *cobra.Command, b *boxFlags, find func(context.Context, database.Outbox) ([]string, error)) ([]string, cobra.ShellCompDirective) {
-	return a.lookUp(cmd, func(ctx context.Context) (_ []string, err error) {
-		d, err := b.open(a)
-		if err != nil {
-			return nil, err
-		}
-		defer closing(d.Close, &err)
-		box, err := b.box(ctx, d)
-		if err != nil {
-			return nil, err
-		}
-		return find(ctx, box)
-	})
+// ofBox completes by what find reads from the outbox, given the arguments before.
+func (a *app) ofBox(b *boxFlags, find func(ctx context.Context, box database.Outbox, args []string) ([]string, error)) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return a.lookUp(cmd, func(ctx context.Context) (found []string, err error) {
+			err = a.withBox(ctx, b, func(box database.Outbox) (err error) {
+				found, err = find(ctx, box, args)
+				return err
+			})
+			return found, err
+		})
+	}
 }
 
 // offered is the limit of ids that a completion offers.
@@ -179,36 +178,24 @@ const offered = 50
 
 // parkedIDs completes the ids of parked events, each with its topic.
 func (a *app) parkedIDs(b *boxFlags) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		return a.withBox(cmd, b, func(ctx context.Context, box database.Outbox) ([]string, error) {
-			parked, err := box.Parked(ctx, 0, offered)
-			var ids []string
-			for _, p := range parked {
-				if id := strconv.FormatInt(p.ID, 10); !slices.Contains(args, id) {
-					ids = append(ids, fmt.Sprintf("%s\t%s", id, plain(p.Topic)))
-				}
+	return a.ofBox(b, func(ctx context.Context, box database.Outbox, args []string) (ids []string, err error) {
+		parked, err := box.Parked(ctx, 0, offered)
+		for _, p := range parked {
+			if id := strconv.FormatInt(p.ID, 10); !slices.Contains(args, id) {
+				ids = append(ids, fmt.Sprintf("%s\t%s", id, plain(p.Topic)))
 			}
-			return ids, err
-		})
-	}
+		}
+		return ids, err
+	})
 }
 
 // shards completes the numbers of an outbox's shards.
 func (a *app) shards(b *boxFlags) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		return a.withBox(cmd, b, func(ctx context.Context, box database.Outbox) ([]string, error) {
-			stats, err := box.Stats(ctx)
-			var numbers []string
-			for _, s := range stats {
-				numbers = append(numbers, strconv.Itoa(s.Shard))
-			}
-			return numbers, err
-		})
-	}
-}
-
-// boxCompletions completes the flags of outbox commands.
-func (a *app) boxCompletions(cmd *cobra.Command) {
-	offersURLs(cmd, "db", dbSchemes()...)
-	offers(cmd, "kind", string(database.Cursor), string(database.Status))
+	return a.ofBox(b, func(ctx context.Context, box database.Outbox, _ []string) (numbers []string, err error) {
+		stats, err := box.Stats(ctx)
+		for _, s := range stats {
+			numbers = append(numbers, strconv.Itoa(s.Shard))
+		}
+		return numbers, err
+	})
 }

@@ -9,10 +9,9 @@ func (a *app) completionCommand(root *cobra.Command) *cobra.Command {
 			Use: name, Short: "Print the completion script for " + name,
 			Long: "The script completes commands, flags and their known values, and asks the server of the given URL for topics, shards, ids and events, for a second at most.\n\n" +
 				"To have it in every new shell:\n\n  " + install,
-			Example:           "  millrace completion " + name,
-			Args:              cobra.NoArgs,
-			ValidArgsFunction: cobra.NoFileCompletions,
-			RunE:              func(*cobra.Command, []string) error { return write() },
+			Example: "  millrace completion " + name,
+			Args:    cobra.NoArgs,
+			RunE:    func(*cobra.Command, []string) error { return write() },
 		}
 	}
 	return a.group(&cobra.Command{

@@ -63,9 +63,6 @@ func (a *app) debeziumCommand() *cobra.Command {
 	offers(cmd, "kind", string(database.Cursor), string(database.Status))
 	offers(cmd, "connector", string(database.Postgres), string(database.MySQL), string(mariaDB))
 	offers(cmd, "format", "properties", "json")
-	for _, name := range []string{"name", "user", "host", "port", "database", "schema", "prefix", "brokers", "server-id"} {
-		offers(cmd, name)
-	}
 	return cmd
 }
 

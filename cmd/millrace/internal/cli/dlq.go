@@ -27,6 +27,13 @@ func (a *app) dlqCommand() *cobra.Command {
 	}, a.dlqListCommand(), a.dlqShowCommand(), a.dlqEditCommand(), a.dlqRedriveCommand(), a.dlqDropCommand())
 }
 
+// letterCommand gives a command on dead letters its --bus and --json, and completes the topic.
+func (a *app) letterCommand(cmd *cobra.Command, bus *string) *cobra.Command {
+	cmd.ValidArgsFunction = a.topics(bus)
+	a.jsonFlag(cmd)
+	return busFlag(cmd, bus)
+}
+
 // busFlag gives a command its --bus.
 func busFlag(cmd *cobra.Command, bus *string) *cobra.Command {
 	cmd.Flags().StringVar(bus, "bus", "", "URL of the transport (or "+busVariable+")")
@@ -109,9 +116,6 @@ func (f *filterFlags) of(cmd *cobra.Command) *cobra.Command {
 	flags.Var(&f.since, "since", "only those that failed since then: RFC 3339, or 2h for two hours ago")
 	flags.Var(&f.until, "until", "only those that failed before then")
 	offers(cmd, "reason", bus.ReasonPermanent, bus.ReasonExhausted, bus.ReasonPanic, bus.ReasonCrashed)
-	for _, name := range []string{"type", "group", "from", "since", "until"} {
-		offers(cmd, name)
-	}
 	return cmd
 }
 

@@ -20,15 +20,13 @@ type changeFlags struct {
 	rate             float64
 }
 
-func (c *changeFlags) add(cmd *cobra.Command) *cobra.Command {
-	c.of(busFlag(cmd, &c.bus))
+func (c *changeFlags) add(a *app, cmd *cobra.Command) *cobra.Command {
+	c.of(a.letterCommand(cmd, &c.bus))
 	f := cmd.Flags()
 	f.BoolVar(&c.all, "all", false, "every letter")
 	f.BoolVar(&c.dryRun, "dry-run", false, "change nothing, say what would be done")
 	f.IntVar(&c.limit, "limit", 0, "how many at most; 0 for no bound")
 	f.Float64Var(&c.rate, "rate", 0, "how many a second; 0 for no bound")
-	offers(cmd, "limit")
-	offers(cmd, "rate")
 	return cmd
 }
 
@@ -50,7 +48,7 @@ func (c *changeFlags) chosen(ids []string) (redrive.Filter, error) {
 
 func (a *app) dlqRedriveCommand() *cobra.Command {
 	var c changeFlags
-	cmd := c.add(&cobra.Command{
+	return c.add(a, &cobra.Command{
 		Use: "redrive TOPIC [ID…]", Short: "Publish dead letters to their original topics again",
 		Long: "redrive publishes letters with their ids and bytes, each before it is acknowledged, so that an interruption loses nothing. " +
 			"They reach every group of the topic; those that have handled them know their ids. A letter that fails again comes back and waits for the next redrive.",
@@ -68,14 +66,11 @@ func (a *app) dlqRedriveCommand() *cobra.Command {
 			})
 		},
 	})
-	cmd.ValidArgsFunction = a.topics(&c.bus)
-	a.jsonFlag(cmd)
-	return cmd
 }
 
 func (a *app) dlqDropCommand() *cobra.Command {
 	var c changeFlags
-	cmd := c.add(&cobra.Command{
+	cmd := c.add(a, &cobra.Command{
 		Use: "drop TOPIC [ID…]", Short: "Give dead letters up for good",
 		Long:    "drop acknowledges letters without publishing them. Nothing brings them back, so it asks first.",
 		Example: "  millrace dlq drop dlq.payment 0199a7c2-7f00-7abc-8def-000000000001 --bus kafka://k1,k2,k3/\n  millrace dlq drop orders.DLT --until 2026-01-01 --yes",
@@ -112,8 +107,6 @@ func (a *app) dlqDropCommand() *cobra.Command {
 		},
 	})
 	cmd.Flags().BoolVar(&c.yes, "yes", false, "do not ask")
-	cmd.ValidArgsFunction = a.topics(&c.bus)
-	a.jsonFlag(cmd)
 	return cmd
 }
 

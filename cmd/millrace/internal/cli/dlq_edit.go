@@ -17,7 +17,7 @@ import (
 
 func (a *app) dlqEditCommand() *cobra.Command {
 	var raw, file string
-	cmd := busFlag(&cobra.Command{
+	cmd := a.letterCommand(&cobra.Command{
 		Use: "edit TOPIC ID", Short: "Replace a dead letter's payload",
 		Long: "edit opens the payload in $VISUAL or $EDITOR, or takes it from --payload. Id and metadata stay, and an event must stay one with the same id and key. " +
 			"The edited letter goes to the end of the topic; redrive it when it is right.",
@@ -59,8 +59,7 @@ func (a *app) dlqEditCommand() *cobra.Command {
 		},
 	}, &raw)
 	cmd.Flags().StringVar(&file, "payload", "", "file with the new payload, - for the standard input")
-	cmd.ValidArgsFunction = a.topics(&raw)
-	a.jsonFlag(cmd)
+	offersFiles(cmd, "payload")
 	return cmd
 }
 

@@ -67,7 +67,7 @@ func (a *app) dlqListCommand() *cobra.Command {
 	var raw string
 	var f filterFlags
 	var limit int
-	cmd := f.of(busFlag(&cobra.Command{
+	cmd := f.of(a.letterCommand(&cobra.Command{
 		Use: "list TOPIC", Short: "List dead letters, oldest first",
 		Long: "list changes nothing. On SQS, and behind SNS, it reads the queue and hands everything back, so that a redrive at the same time sees only a part.",
 		Example: "  millrace dlq list dlq.payment --bus kafka://k1,k2,k3/\n" +
@@ -83,9 +83,6 @@ func (a *app) dlqListCommand() *cobra.Command {
 		},
 	}, &raw))
 	cmd.Flags().IntVar(&limit, "limit", 100, "how many at most; 0 for all that are seen")
-	cmd.ValidArgsFunction = a.topics(&raw)
-	offers(cmd, "limit")
-	a.jsonFlag(cmd)
 	return cmd
 }
 
@@ -143,7 +140,7 @@ func among(found redrive.Result) string {
 
 func (a *app) dlqShowCommand() *cobra.Command {
 	var raw string
-	cmd := busFlag(&cobra.Command{
+	return a.letterCommand(&cobra.Command{
 		Use: "show TOPIC ID", Short: "Show a dead letter with its payload",
 		Long:    "show prints everything that is known of a letter: why it failed, its metadata, and its payload, which may hold personal data.",
 		Example: "  millrace dlq show dlq.payment 0199a7c2-7f00-7abc-8def-000000000001 --bus kafka://k1,k2,k3/",
@@ -158,9 +155,6 @@ func (a *app) dlqShowCommand() *cobra.Command {
 			})
 		},
 	}, &raw)
-	cmd.ValidArgsFunction = a.topics(&raw)
-	a.jsonFlag(cmd)
-	return cmd
 }
 
 func (a *app) show(l redrive.Letter) error {

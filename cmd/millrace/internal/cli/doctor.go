@@ -30,7 +30,6 @@ func (a *app) doctorCommand() *cobra.Command {
 			"It fails when there is an error; with --strict, also when there is a warning.",
 		Example: "  millrace doctor --db postgres://app:secret@db/shop --bus kafka://k1,k2,k3/ --redis redis://cache/0\n" +
 			"  millrace doctor sqlite:///var/lib/shop/app.db --package outbox,idempotency",
-		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			targets, err := a.targets(f, args)
 			if err != nil {
@@ -56,7 +55,6 @@ func (a *app) doctorCommand() *cobra.Command {
 	offersURLs(cmd, "bus", busSchemes()...)
 	offersURLs(cmd, "redis", redisSchemes()...)
 	offers(cmd, "package", database.PartNames()...)
-	offers(cmd, "timeout")
 	a.jsonFlag(cmd)
 	return cmd
 }

@@ -33,9 +33,6 @@ func (a *app) gateCommand() *cobra.Command {
 	offersURLs(cmd, "stock-url", "http", "https")
 	offers(cmd, "judge", "nginx", "envoy", "forward", "none")
 	offers(cmd, "trust-header", "X-Forwarded-For", "Forwarded")
-	for _, name := range []string{"listen", "admin-listen", "prefix", "event", "threshold", "active", "wait", "pass", "secret", "rate", "rate-of", "trust", "lane", "keep"} {
-		offers(cmd, name)
-	}
 	for _, name := range []string{"secret-file", "state", "settings", "flags"} {
 		offersFiles(cmd, name)
 	}

@@ -40,9 +40,7 @@ func (g *groupFlags) of(a *app, cmd *cobra.Command) *cobra.Command {
 			return found.Group
 		},
 	} {
-		if err := cmd.RegisterFlagCompletionFunc(flag, a.groupNames(&g.bus, of)); err != nil {
-			panic(err) // the flag's name is written above
-		}
+		complete(cmd, flag, a.groupNames(&g.bus, of))
 	}
 	cmd.Args = cobra.NoArgs
 	a.jsonFlag(cmd)
@@ -112,31 +110,15 @@ func groupsOf(ctx context.Context, b *bus.Bus, topics ...string) ([]driver.Group
 
 // groupNames completes topics or groups.
 func (a *app) groupNames(raw *string, of func(driver.Group) string) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		return a.lookUp(cmd, func(ctx context.Context) (_ []string, err error) {
-			url, err := a.url("bus", *raw, busVariable)
-			if err != nil {
-				return nil, err
+	return a.onBus(raw, func(ctx context.Context, b *bus.Bus) (names []string, err error) {
+		all, err := b.Groups(ctx)
+		for _, g := range all {
+			if name := of(g); name != "" {
+				names = append(names, name)
 			}
-			if there, err := hasTables(ctx, url); err != nil || !there {
-				return nil, err // opening the transport would create them
-			}
-			b, err := a.openBus(ctx, url)
-			if err != nil {
-				return nil, err
-			}
-			defer closing(b.Close, &err)
-			all, err := b.Groups(ctx)
-			var names []string
-			for _, g := range all {
-				if name := of(g); name != "" {
-					names = append(names, name)
-				}
-			}
-			slices.Sort(names)
-			return slices.Compact(names), err
-		})
-	}
+		}
+		return names, err
+	})
 }
 
 func (a *app) groupListCommand() *cobra.Command {

@@ -26,8 +26,6 @@ func (p *placeFlags) of(cmd *cobra.Command) *cobra.Command {
 	f.Var(&p.since, "since", "the first message since then: RFC 3339, or 2h for two hours ago")
 	f.StringSliceVar(&p.positions, "position", nil, "PARTITION:POSITION, as list shows them; other partitions stay where they are")
 	offers(cmd, "to", "earliest", "latest")
-	offers(cmd, "since")
-	offers(cmd, "position")
 	return cmd
 }
 

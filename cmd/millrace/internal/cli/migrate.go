@@ -130,16 +130,22 @@ func (a *app) located(flag string) (string, database.Dialect, error) {
 	return url, dialect, nil
 }
 
-func (a *app) migrateUp(cmd *cobra.Command, m *migration) (err error) {
+// open opens the database, and returns the chosen groups of tables.
+func (m *migration) open(a *app, create bool) (*database.Database, []database.Part, error) {
 	url, dialect, err := a.located(m.db)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	parts, err := m.parts(dialect) // before a file is created
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	d, err := database.Open(url, true)
+	d, err := database.Open(url, create)
+	return d, parts, err
+}
+
+func (a *app) migrateUp(cmd *cobra.Command, m *migration) (err error) {
+	d, parts, err := m.open(a, true)
 	if err != nil {
 		return err
 	}
@@ -209,15 +215,7 @@ type stepReport struct {
 }
 
 func (a *app) migrateStatus(cmd *cobra.Command, m *migration) (err error) {
-	url, dialect, err := a.located(m.db)
-	if err != nil {
-		return err
-	}
-	parts, err := m.parts(dialect)
-	if err != nil {
-		return err
-	}
-	d, err := database.Open(url, false)
+	d, parts, err := m.open(a, false)
 	if err != nil {
 		return err
 	}

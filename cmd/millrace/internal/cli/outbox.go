@@ -24,6 +24,8 @@ func (b *boxFlags) of(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&b.db, "db", "", "URL of the database (or "+dbVariable+")")
 	cmd.Flags().StringVar(&b.kind, "kind", "", "cursor or status; whichever the database has by default")
 	nameFlags(cmd, &b.names)
+	offersURLs(cmd, "db", dbSchemes()...)
+	offers(cmd, "kind", string(database.Cursor), string(database.Status))
 	return cmd
 }
 
@@ -31,8 +33,6 @@ func (b *boxFlags) of(cmd *cobra.Command) *cobra.Command {
 func nameFlags(cmd *cobra.Command, names *sqlname.Names) {
 	cmd.Flags().StringVar(&names.Schema, "schema", "", "that holds the outbox's tables, on MySQL the database; that of the connection by default")
 	cmd.Flags().StringVar(&names.Prefix, "prefix", "", "of the outbox's tables (default "+sqlname.Default+")")
-	offers(cmd, "schema")
-	offers(cmd, "prefix")
 }
 
 // open opens the outbox's database.
@@ -86,16 +86,25 @@ func (b *boxFlags) kinds(ctx context.Context, d *database.Database) ([]database.
 	return kinds, err
 }
 
-// box opens the one outbox that a command is about.
-func (b *boxFlags) box(ctx context.Context, d *database.Database) (database.Outbox, error) {
+// withBox opens the one outbox that a command is about, and calls do with it.
+func (a *app) withBox(ctx context.Context, b *boxFlags, do func(database.Outbox) error) (err error) {
+	d, err := b.open(a)
+	if err != nil {
+		return err
+	}
+	defer closing(d.Close, &err)
 	kinds, err := b.kinds(ctx, d)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if len(kinds) > 1 {
-		return nil, usage("the database has an outbox of each kind; give --kind cursor or --kind status")
+		return usage("the database has an outbox of each kind; give --kind cursor or --kind status")
 	}
-	return d.Outbox(ctx, kinds[0])
+	box, err := d.Outbox(ctx, kinds[0])
+	if err != nil {
+		return err
+	}
+	return do(box)
 }
 
 // shardReport is a shard as status shows it.
@@ -127,10 +136,7 @@ func (a *app) outboxStatusCommand() *cobra.Command {
 		},
 	})
 	cmd.Flags().IntVar(&shard, "shard", -1, "this one alone; all by default")
-	a.boxCompletions(cmd)
-	if err := cmd.RegisterFlagCompletionFunc("shard", a.shards(&b)); err != nil {
-		panic(err) // the flag's name is written above
-	}
+	complete(cmd, "shard", a.shards(&b))
 	a.jsonFlag(cmd)
 	return cmd
 }

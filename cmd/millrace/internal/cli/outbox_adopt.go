@@ -22,7 +22,6 @@ func (a *app) outboxAdoptCommand() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.outboxAdopt(cmd.Context(), b, yes) },
 	})
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	a.boxCompletions(cmd)
 	a.jsonFlag(cmd)
 	return cmd
 }

@@ -21,9 +21,6 @@ func (a *app) paged(f *pageFlags, cmd *cobra.Command) *cobra.Command {
 	f.of(cmd)
 	cmd.Flags().Int64Var(&f.after, "after", 0, "only ids above this one")
 	cmd.Flags().IntVar(&f.limit, "limit", 100, "how many at most")
-	a.boxCompletions(cmd)
-	offers(cmd, "after")
-	offers(cmd, "limit")
 	a.jsonFlag(cmd)
 	return cmd
 }
@@ -39,16 +36,11 @@ func pageOf[T any](ctx context.Context, a *app, f pageFlags, list func(database.
 	if f.limit < 1 || f.limit > 10_000 {
 		return p, usage("--limit is %d; give 1 to 10000", f.limit)
 	}
-	d, err := f.open(a)
-	if err != nil {
-		return p, err
-	}
-	defer closing(d.Close, &err)
-	box, err := f.box(ctx, d)
-	if err != nil {
-		return p, err
-	}
-	events, err := list(box, ctx, f.after, f.limit+1)
+	var events []T
+	err = a.withBox(ctx, &f.boxFlags, func(box database.Outbox) (err error) {
+		events, err = list(box, ctx, f.after, f.limit+1)
+		return err
+	})
 	p.More = len(events) > f.limit
 	p.Events = events[:min(len(events), f.limit)]
 	return p, err
@@ -160,12 +152,4 @@ func (a *app) outboxFailing(ctx context.Context, f pageFlags) error {
 		})
 	}
 	return a.listed(shown, rows, shown.More, "no event fails")
-}
-
-// yesOrNo is a word for a table.
-func yesOrNo(is bool) string {
-	if is {
-		return "yes"
-	}
-	return "no"
 }

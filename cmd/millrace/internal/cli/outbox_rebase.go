@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 	"github.com/millrace-go/millrace/outbox/driver"
 )
 
@@ -24,27 +25,18 @@ func (a *app) outboxRebaseCommand() *cobra.Command {
 			if since.IsZero() {
 				return usage("--since is missing; give a time before the dump was made")
 			}
-			return a.outboxRebase(cmd.Context(), b, since.Time, yes)
+			return a.withBox(cmd.Context(), &b, func(box database.Outbox) error {
+				return a.outboxRebase(cmd.Context(), box, since.Time, yes)
+			})
 		},
 	})
 	cmd.Flags().Var(&since, "since", "what was appended since then is published again: RFC 3339, or 2h for two hours ago")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	a.boxCompletions(cmd)
-	offers(cmd, "since")
 	a.jsonFlag(cmd)
 	return cmd
 }
 
-func (a *app) outboxRebase(ctx context.Context, b boxFlags, since time.Time, yes bool) (err error) {
-	d, err := b.open(a)
-	if err != nil {
-		return err
-	}
-	defer closing(d.Close, &err)
-	box, err := b.box(ctx, d)
-	if err != nil {
-		return err
-	}
+func (a *app) outboxRebase(ctx context.Context, box database.Outbox, since time.Time, yes bool) error {
 	rebaser, ok := box.(driver.Rebaser)
 	if !ok {
 		if a.json {

@@ -32,13 +32,14 @@ func (a *app) outboxRetryCommand() *cobra.Command {
 			case f.all == (len(ids) > 0):
 				return usage("name the events by their ids, as `outbox failed` shows them, or give --all")
 			}
-			return a.outboxRetry(cmd.Context(), f, ids)
+			return a.withBox(cmd.Context(), &f.boxFlags, func(box database.Outbox) error {
+				return a.outboxRetry(cmd.Context(), box, f, ids)
+			})
 		},
 		ValidArgsFunction: a.parkedIDs(&f.boxFlags),
 	})
 	cmd.Flags().BoolVar(&f.all, "all", false, "every parked event")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask before --all")
-	a.boxCompletions(cmd)
 	a.jsonFlag(cmd)
 	return cmd
 }
@@ -64,21 +65,12 @@ type retryReport struct {
 	Error   string  `json:"error,omitempty"`
 }
 
-func (a *app) outboxRetry(ctx context.Context, f retryFlags, ids []int64) (err error) {
-	d, err := f.open(a)
-	if err != nil {
-		return err
-	}
-	defer closing(d.Close, &err)
-	box, err := f.box(ctx, d)
-	if err != nil {
-		return err
-	}
+func (a *app) outboxRetry(ctx context.Context, box database.Outbox, f retryFlags, ids []int64) (err error) {
 	r := retryReport{Asked: len(ids), Missing: []int64{}}
 	if f.all {
-		shards, serr := box.Stats(ctx)
-		if serr != nil {
-			return serr
+		shards, err := box.Stats(ctx)
+		if err != nil {
+			return err
 		}
 		for _, s := range shards {
 			r.Asked += s.Parked

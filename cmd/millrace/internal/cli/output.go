@@ -94,6 +94,14 @@ func orDash(s string) string {
 	return s
 }
 
+// yesOrNo is a word for a table.
+func yesOrNo(is bool) string {
+	if is {
+		return "yes"
+	}
+	return "no"
+}
+
 // moment shows a time to the second.
 func moment(t time.Time) string {
 	if t.IsZero() {

@@ -22,7 +22,6 @@ func (f *queueFlags) of(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&f.redis, "redis", "", "URL of the Redis or the Redis Cluster (or "+redisVariable+")")
 	cmd.Flags().StringVar(&f.prefix, "prefix", "", "what the application puts before all its keys (redisqueue.Config.Prefix)")
 	offersURLs(cmd, "redis", redisSchemes()...)
-	offers(cmd, "prefix")
 	return cmd
 }
 
@@ -175,7 +174,7 @@ func (a *app) showEvents(all []eventReport) error {
 	rows := [][]string{{"EVENT", "WAITING", "ACTIVE", "ENTITLED", "THRESHOLD", "PAUSED", "ADMITTED/MIN", "WAIT", "GATE"}}
 	for _, r := range all {
 		rows = append(rows, []string{
-			r.Event, strconv.Itoa(r.Waiting), strconv.Itoa(r.Active), strconv.Itoa(r.Entitled), r.threshold(), yesNo(r.Paused),
+			r.Event, strconv.Itoa(r.Waiting), strconv.Itoa(r.Active), strconv.Itoa(r.Entitled), r.threshold(), yesOrNo(r.Paused),
 			strconv.FormatFloat(r.Rate, 'f', -1, 64), r.wait(), r.gate(),
 		})
 	}
@@ -218,11 +217,4 @@ func (r eventReport) gate() string {
 		return "off"
 	}
 	return fmt.Sprintf("on, %d of %d served", r.Gate.Serving, r.Gate.Next)
-}
-
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
 }

@@ -33,8 +33,6 @@ func (a *app) queueVerifyCommand() *cobra.Command {
 	for _, name := range []string{"draw", "leaves"} {
 		offersFiles(cmd, name)
 	}
-	offers(cmd, "commitment")
-	offers(cmd, "beacon-value")
 	return cmd
 }
 

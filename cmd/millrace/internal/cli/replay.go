@@ -51,8 +51,6 @@ func (a *app) replayCommand() *cobra.Command {
 	f.BoolVar(&r.again, "again", false, "forget the group's keys of these events, so that they are handled again")
 	f.BoolVar(&r.dryRun, "dry-run", false, "change nothing, say what would be done")
 	f.BoolVar(&r.yes, "yes", false, "do not ask")
-	offers(cmd, "since")
-	offers(cmd, "as")
 	return cmd
 }
 

@@ -35,8 +35,6 @@ func (k *keyFlags) of(cmd *cobra.Command) *cobra.Command {
 	f.StringVar(&k.prefix, "keys-prefix", "", "prefix of the keys in Redis; idempotency: by default")
 	offersURLs(cmd, "keys", append(dbSchemes(), redisSchemes()...)...)
 	offers(cmd, "keys-layout", database.Layouts()...)
-	offers(cmd, "keys-table")
-	offers(cmd, "keys-prefix")
 	return cmd
 }
 

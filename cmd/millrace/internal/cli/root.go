@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/redact"
 )
@@ -147,11 +148,17 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// finish keeps shells from offering file names where no command takes any.
+// finish keeps shells from offering file names for arguments and flags whose values no command
+// completes.
 func finish(cmd *cobra.Command) {
 	if cmd.ValidArgsFunction == nil {
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
 	}
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if _, completes := cmd.GetFlagCompletionFunc(flag.Name); !completes && flag.NoOptDefVal == "" {
+			offers(cmd, flag.Name)
+		}
+	})
 	for _, under := range cmd.Commands() {
 		finish(under)
 	}

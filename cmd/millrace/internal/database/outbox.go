@@ -8,8 +8,6 @@ import (
 	"strconv"
 
 	"github.com/millrace-go/millrace/internal/migrate"
-	"github.com/millrace-go/millrace/internal/sqlname"
-	"github.com/millrace-go/millrace/migrations"
 	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
@@ -35,32 +33,28 @@ type Outbox interface {
 	driver.Inspector
 }
 
-// store is the part of every store of package outbox that this tool uses.
-type store interface {
-	Outbox
-	migrations.Migrator
-}
-
-// newStore makes a store; it does no I/O.
-func newStore(d Dialect, db *sql.DB, n sqlname.Names, kind Kind, shards int) (store, error) {
-	switch d {
+// Store makes the store of an outbox, with the default number of shards if that is 0. It does
+// no I/O.
+func (d *Database) Store(kind Kind, shards int) (driver.SQLStore, error) {
+	n := d.Names
+	switch d.Dialect {
 	case Postgres:
-		return pgoutbox.New(db, pgoutbox.Config{Status: kind == Status, Shards: shards, Schema: n.Schema, Prefix: n.Prefix})
+		return pgoutbox.New(d.DB, pgoutbox.Config{Status: kind == Status, Shards: shards, Schema: n.Schema, Prefix: n.Prefix})
 	case MySQL:
-		return mysqloutbox.New(db, mysqloutbox.Config{Status: kind == Status, Shards: shards, Schema: n.Schema, Prefix: n.Prefix})
+		return mysqloutbox.New(d.DB, mysqloutbox.Config{Status: kind == Status, Shards: shards, Schema: n.Schema, Prefix: n.Prefix})
 	case SQLite:
 		if n.Schema != "" {
 			return nil, fmt.Errorf("the schema is %q; SQLite has none", n.Schema)
 		}
-		return sqliteoutbox.New(db, sqliteoutbox.Config{Status: kind == Status, Shards: shards, Prefix: n.Prefix})
+		return sqliteoutbox.New(d.DB, sqliteoutbox.Config{Status: kind == Status, Shards: shards, Prefix: n.Prefix})
 	}
-	return nil, fmt.Errorf("there is no outbox for %q", d)
+	return nil, fmt.Errorf("there is no outbox for %q", d.Dialect)
 }
 
 // Snapshotter returns the reader of the server's oldest snapshot, nil if there is none. It
 // needs no tables.
 func (d *Database) Snapshotter() (driver.Snapshotter, error) {
-	s, err := newStore(d.Dialect, d.DB, d.Names, Cursor, 1)
+	s, err := d.Store(Cursor, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -119,5 +113,5 @@ func (d *Database) Outbox(ctx context.Context, k Kind) (Outbox, error) {
 			return nil, fmt.Errorf("%s holds %q for the number of shards", settings, text)
 		}
 	}
-	return newStore(d.Dialect, d.DB, d.Names, k, shards)
+	return d.Store(k, shards)
 }

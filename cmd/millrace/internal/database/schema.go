@@ -58,30 +58,27 @@ func ProcessedEvents(layout string) (bool, error) {
 func Parts(d Dialect, layout string, box sqlname.Names, names ...string) ([]Part, error) {
 	var out []Part
 	for _, name := range names {
-		sets, err := sets(d, name, layout, box)
+		sets, err := published(d, name, layout, box)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, Part{name, sets})
+		part := Part{Name: name}
+		for _, set := range sets {
+			part.Sets = append(part.Sets, migrate.Set(set))
+		}
+		out = append(out, part)
 	}
 	return out, nil
 }
 
-func sets(d Dialect, part, layout string, box sqlname.Names) (all []migrate.Set, err error) {
-	of, err := published(d, part, layout, box)
-	for _, set := range of {
-		all = append(all, migrate.Set(set))
-	}
-	return all, err
-}
-
 func published(d Dialect, part, layout string, box sqlname.Names) ([]migrations.Set, error) {
 	none := new(sql.DB) // only the SQL text is read
+	empty := &Database{Dialect: d, DB: none, Names: box}
 	switch part {
 	case PartOutbox:
-		return of(newStore(d, none, box, Cursor, 1))
+		return of(empty.Store(Cursor, 1))
 	case PartStatus:
-		return of(newStore(d, none, box, Status, 1))
+		return of(empty.Store(Status, 1))
 	case PartBus:
 		return map[Dialect]func() ([]migrations.Set, error){
 			Postgres: pgbus.Migrations, MySQL: mysqlbus.Migrations, SQLite: sqlitebus.Migrations,

@@ -53,16 +53,12 @@ func (e *examination) reach(ctx context.Context, addresses []string) bool {
 
 // network returns why an address cannot be reached.
 func (e *examination) network(address string, err error) (text, fix string) {
-	host, _, splitErr := net.SplitHostPort(address)
-	if splitErr != nil {
-		host = address
-	}
 	var name *net.DNSError
 	switch {
 	case errors.As(err, &name) && name.IsNotFound:
-		return fmt.Sprintf("the name %q is unknown", host), "correct the host in the URL, or the name service (DNS, /etc/hosts) of this machine"
+		return fmt.Sprintf("the name %q is unknown", hostOf(address)), "correct the host in the URL, or the name service (DNS, /etc/hosts) of this machine"
 	case errors.As(err, &name):
-		return fmt.Sprintf("the name %q cannot be looked up: the name service does not answer", host), "check the name service (DNS) of this machine"
+		return fmt.Sprintf("the name %q cannot be looked up: the name service does not answer", hostOf(address)), "check the name service (DNS) of this machine"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "nothing listens on " + address, "start the server, or correct host and port; one that listens on 127.0.0.1 alone is not seen from other machines"
 	case isTimeout(err):

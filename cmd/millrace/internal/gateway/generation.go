@@ -66,14 +66,13 @@ func newGeneration(all *stores, s Settings, draining func() bool) (*generation, 
 }
 
 // run admits visitors until end is called.
-func (n *generation) run() error {
+func (n *generation) run() {
 	ctx, stop := context.WithCancel(context.Background())
 	n.stop = stop
 	go func() {
 		defer close(n.stopped)
 		_ = n.room.Run(ctx) // it returns nil
 	}()
-	return nil
 }
 
 // end stops admitting, and hands over what the room has heard.

@@ -72,18 +72,14 @@ func (v *Server) Reload(s Settings) error {
 	if err != nil {
 		return err
 	}
-	if err := next.run(); err != nil {
-		return err
-	}
+	next.run()
 	v.now.Store(next)
 	return old.end()
 }
 
 // Run serves until ctx ends, and then lets the requests in flight complete.
 func (v *Server) Run(ctx context.Context) error {
-	if err := v.now.Load().run(); err != nil {
-		return errors.Join(err, v.stores.close())
-	}
+	v.now.Load().run()
 	stopSaving := v.keepSaving()
 	serves, failed := context.WithCancel(ctx)
 	defer failed()

@@ -2,7 +2,6 @@ package waiting
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/queue"
@@ -128,20 +128,14 @@ func (r *Rooms) Look(ctx context.Context, named []string, progress func(done, of
 		ids = listed
 	}
 	out := make([]Event, len(ids))
-	errs := make([]error, len(ids))
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var all sync.WaitGroup
 	var mu sync.Mutex
 	done := 0
-	places := make(chan struct{}, atOnce)
+	reading, ctx := errgroup.WithContext(ctx)
+	reading.SetLimit(atOnce)
 	for i, id := range ids {
-		places <- struct{}{}
-		all.Go(func() {
-			defer func() { <-places }()
-			if out[i], errs[i] = r.look(ctx, id); errs[i] != nil {
-				cancel() // the first failure is reported, the others follow from it
-				return
+		reading.Go(func() (err error) {
+			if out[i], err = r.look(ctx, id); err != nil {
+				return err
 			}
 			out[i].Listed = slices.Contains(listed, id)
 			mu.Lock()
@@ -149,25 +143,10 @@ func (r *Rooms) Look(ctx context.Context, named []string, progress func(done, of
 			if done++; progress != nil {
 				progress(done, len(ids))
 			}
+			return nil
 		})
 	}
-	all.Wait()
-	return out, first(errs)
-}
-
-// first is the error that was not caused by another.
-func first(errs []error) error {
-	var canceled error
-	for _, err := range errs {
-		switch {
-		case err == nil:
-		case errors.Is(err, context.Canceled):
-			canceled = err
-		default:
-			return err
-		}
-	}
-	return canceled
+	return out, reading.Wait()
 }
 
 func (r *Rooms) look(ctx context.Context, id string) (Event, error) {

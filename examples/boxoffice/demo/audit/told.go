@@ -117,8 +117,5 @@ func (a *audit) gaveAway(rec *crowd.Record, reservation string) bool {
 }
 
 func sameSeats(a, b []string) bool {
-	a, b = slices.Clone(a), slices.Clone(b)
-	slices.Sort(a)
-	slices.Sort(b)
-	return slices.Equal(a, b)
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -121,10 +122,8 @@ func (c *Client) judge(call Call, code int, answer []byte, into any) error {
 		}
 		return nil
 	}
-	for _, ok := range call.Accept {
-		if code == ok {
-			return nil
-		}
+	if slices.Contains(call.Accept, code) {
+		return nil
 	}
 	return &StatusError{call.Method, call.Path, code, detail(answer)}
 }

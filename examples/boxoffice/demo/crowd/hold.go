@@ -124,7 +124,7 @@ func (h holder) findHold(ctx context.Context, event string, seats []string, amou
 		return nil, err
 	}
 	for _, t := range mine.Tickets {
-		if t.Status == Held && t.EventID == event && slices.Equal(sorted(t.SeatIDs), sorted(seats)) {
+		if t.Status == Held && t.EventID == event && slices.Equal(slices.Sorted(slices.Values(t.SeatIDs)), slices.Sorted(slices.Values(seats))) {
 			return h.keep(&Reservation{ID: t.ReservationID, EventID: event, SeatIDs: seats, Amount: amount, Expires: t.HoldExpiresAt, Status: Held}), nil
 		}
 	}
@@ -134,12 +134,6 @@ func (h holder) findHold(ctx context.Context, event string, seats []string, amou
 func (h holder) keep(r *Reservation) *Reservation {
 	h.rec.Reservations = append(h.rec.Reservations, r)
 	return r
-}
-
-func sorted(s []string) []string {
-	s = slices.Clone(s)
-	slices.Sort(s)
-	return s
 }
 
 func (h holder) letExpire(ctx context.Context, held *Reservation) (End, error) {

@@ -37,8 +37,6 @@ func newCommunity(t *trouble) *community {
 func (c *community) login(r *http.Request) (int, any) {
 	var in struct{ MemberID string }
 	_ = json.NewDecoder(r.Body).Decode(&in)
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.known[in.MemberID] = true
 	return 200, crowd.Login{Token: "member:" + in.MemberID}
 }
@@ -47,8 +45,6 @@ func (c *community) view(*http.Request) (int, any) { return 202, nil }
 
 func (c *community) like(r *http.Request) (int, any) {
 	show, who := r.PathValue("id"), member(r)
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	likes := c.likes
 	switch {
 	case r.Method == http.MethodDelete && c.fault != KeepLike:
@@ -60,15 +56,11 @@ func (c *community) like(r *http.Request) (int, any) {
 }
 
 func (c *community) listLikes(r *http.Request) (int, any) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	return 200, crowd.Liked{Shows: slices.Clone(c.likes[member(r)])}
 }
 
 func (c *community) follow(r *http.Request) (int, any) {
 	other, who := r.PathValue("id"), member(r)
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if !c.known[other] {
 		return problem(404, "nobody with this id has signed in yet")
 	}
@@ -80,8 +72,6 @@ func (c *community) follow(r *http.Request) (int, any) {
 }
 
 func (c *community) listFollows(r *http.Request) (int, any) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	return 200, crowd.Followed{Members: slices.Clone(c.follows[member(r)])}
 }
 
@@ -89,8 +79,6 @@ func (c *community) comment(r *http.Request) (int, any) {
 	var in struct{ Text string }
 	_ = json.NewDecoder(r.Body).Decode(&in)
 	show := r.PathValue("id")
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	written := crowd.Comment{ID: "c-" + rand.Text(), MemberID: member(r), Text: in.Text}
 	if c.fault == LoseComment {
 		return 201, written
@@ -106,8 +94,6 @@ func (c *community) comment(r *http.Request) (int, any) {
 }
 
 func (c *community) deleteComment(r *http.Request) (int, any) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	for show, all := range c.comments {
 		if c.fault != KeepComment {
 			c.comments[show] = slices.DeleteFunc(all, func(one crowd.Comment) bool { return one.ID == r.PathValue("id") })
@@ -120,8 +106,6 @@ func (c *community) deleteComment(r *http.Request) (int, any) {
 const few = 3
 
 func (c *community) listComments(r *http.Request) (int, any) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	all := c.comments[r.PathValue("id")]
 	if before := r.URL.Query().Get("before"); before != "" {
 		all = all[slices.IndexFunc(all, func(one crowd.Comment) bool { return one.ID == before })+1:]
@@ -131,8 +115,6 @@ func (c *community) listComments(r *http.Request) (int, any) {
 
 func (c *community) join(r *http.Request) (int, any) {
 	room, who := r.PathValue("id"), member(r)
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if joined := c.joined; !slices.Contains(joined[room], who) {
 		joined[room] = append(joined[room], who)
 	}
@@ -143,8 +125,6 @@ func (c *community) say(r *http.Request) (int, any) {
 	var in struct{ Text string }
 	_ = json.NewDecoder(r.Body).Decode(&in)
 	room, who := r.PathValue("id"), member(r)
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if !slices.Contains(c.joined[room], who) {
 		return problem(403, "join the room first")
 	}
@@ -170,8 +150,6 @@ func (c *community) keep(room string, m crowd.Message) {
 
 func (c *community) messages(r *http.Request) (int, any) {
 	after, _ := strconv.Atoi(r.URL.Query().Get("after"))
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	all := slices.Clone(c.rooms[r.PathValue("id")])
 	if c.fault == SwapMessages {
 		slices.Reverse(all)
@@ -217,8 +195,6 @@ func (c *community) tell(who, event string) {
 }
 
 func (c *community) listInbox(r *http.Request) (int, any) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	all := c.inboxes[member(r)]
 	if before := r.URL.Query().Get("before"); before != "" {
 		all = all[slices.IndexFunc(all, func(n crowd.Notice) bool { return n.ID == before })+1:]

@@ -32,8 +32,6 @@ func (t *till) pay(r *http.Request) (int, any) {
 		Amount                          int64
 	}
 	_ = json.NewDecoder(r.Body).Decode(&in)
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	key := r.Header.Get("Idempotency-Key")
 	if p := t.keys[key]; p != nil && !t.strikes(SecondPayment) {
 		return 202, p.PaymentAnswer
@@ -66,8 +64,6 @@ func (t *till) pay(r *http.Request) (int, any) {
 
 // accept is the receiver's consent to a transfer.
 func (t *till) accept(r *http.Request) (int, any) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	p := t.payments[r.PathValue("id")]
 	if p == nil || p.kind != "transfer" || p.to != member(r) {
 		return problem(404, "no such transfer")
@@ -127,8 +123,6 @@ func (t *till) giveBack(p *payment) {
 }
 
 func (t *till) payment(r *http.Request) (int, any) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	p := t.payments[r.PathValue("id")]
 	if p == nil || p.member != member(r) {
 		return problem(404, "no such payment")
@@ -142,8 +136,6 @@ func (t *till) payment(r *http.Request) (int, any) {
 }
 
 func (t *till) refund(r *http.Request) (int, any) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	p := t.payments[r.PathValue("id")]
 	if p == nil || p.member != member(r) {
 		return problem(404, "no such payment")

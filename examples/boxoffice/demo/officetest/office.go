@@ -111,7 +111,7 @@ func Start(t *testing.T, cfg Config) *Office {
 	return &Office{URL: server.URL, GatewayURL: gs.URL, room: waiting}
 }
 
-// handler has the routes of all parts.
+// handler has the routes of all parts. Each is answered under the lock of all.
 func handler(w *room, s *sale, t *till, c *community, p *operator, live *streams) http.Handler {
 	mux := http.NewServeMux()
 	for pattern, handle := range map[string]func(r *http.Request) (int, any){
@@ -147,7 +147,9 @@ func handler(w *room, s *sale, t *till, c *community, p *operator, live *streams
 		"GET /api/notifications":          c.listInbox,
 	} {
 		mux.HandleFunc(pattern, func(out http.ResponseWriter, r *http.Request) {
+			w.mu.Lock()
 			code, body := handle(r)
+			w.mu.Unlock()
 			if w.drop != nil && w.drop(r) {
 				panic(http.ErrAbortHandler)
 			}

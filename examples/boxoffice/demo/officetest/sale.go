@@ -35,8 +35,6 @@ type sale struct {
 }
 
 func (a *sale) shows(*http.Request) (int, any) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	var list []crowd.Show
 	for id, seats := range a.seats {
 		s := crowd.Show{ID: id, CommentCount: int64(len(a.community.comments[id]))}
@@ -59,8 +57,6 @@ func (a *sale) plan(r *http.Request) (int, any) {
 	if r.Header.Get("x-queue-entry-token") != "entry:"+event+":"+member(r) {
 		return problem(403, "Queue entry token required")
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	var plan crowd.Seats
 	for _, s := range a.seats[event] {
 		seat := s.Seat
@@ -78,8 +74,6 @@ func (a *sale) reserve(r *http.Request) (int, any) {
 		SeatIDs []string
 	}
 	_ = json.NewDecoder(r.Body).Decode(&in)
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	var take []*seat
 	amount := int64(0)
 	for _, s := range a.seats[in.EventID] {
@@ -147,8 +141,6 @@ func (a *sale) mark(id, status string) {
 }
 
 func (a *sale) ask(r *http.Request) (int, any) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	res := a.reservations[r.PathValue("id")]
 	if res == nil || res.member != member(r) {
 		return problem(404, "no such reservation")
@@ -157,8 +149,6 @@ func (a *sale) ask(r *http.Request) (int, any) {
 }
 
 func (a *sale) tickets(r *http.Request) (int, any) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	mine := crowd.Tickets{}
 	for _, res := range a.reservations {
 		if res.member == member(r) {
@@ -172,8 +162,6 @@ func (a *sale) tickets(r *http.Request) (int, any) {
 }
 
 func (a *sale) cancel(r *http.Request) (int, any) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	a.end(r.PathValue("id"), crowd.Held)
 	return 204, nil
 }
