@@ -77,7 +77,7 @@ func (d *driver) look(ctx context.Context, topic string, limit int, show func(am
 	if err := d.borrow(ctx, queue, limit, show); err != nil {
 		return err
 	}
-	d.awaitReturn(ctx, queue, info.Messages)
+	awaitReturn(a, queue, info.Messages)
 	return nil
 }
 
@@ -136,18 +136,16 @@ func (d *driver) handBack(ctx context.Context, ch *amqp.Channel, queue string, n
 		return lerr
 	}
 	if err == nil && n > 0 {
-		d.awaitReturn(ctx, queue, info.Messages+n)
+		awaitReturn(a, queue, info.Messages+n)
 	}
 	return nil
 }
 
 // awaitReturn waits until n messages are in the queue: returned messages are there only a
 // moment later. If another consumer has them by then, it waits a second in vain.
-func (d *driver) awaitReturn(ctx context.Context, queue string, n int) {
-	ctx, cancel := context.WithTimeout(ctx, quiet)
+func awaitReturn(a *admin, queue string, n int) {
+	ctx, cancel := context.WithTimeout(a.ctx, quiet)
 	defer cancel()
-	a := &admin{ctx: ctx, link: d.consuming}
-	defer a.close()
 	for attempt := 1; ; attempt++ {
 		info, _, err := a.inspect(queue)
 		if err != nil || info.Messages >= n || kit.Sleep(ctx, restored.Delay(attempt)) != nil {

@@ -103,34 +103,19 @@ func (l *link) dial(ctx context.Context, host string) (*amqp.Connection, net.Con
 	var raw net.Conn
 	abort := func() bool { return true } // of the function that ends the handshake with ctx
 	defer func() { abort() }()
-	secure := l.to.tlsOf(host)
-	uri := "amqp://" + host // the library takes host, and TLS or not, from a URI
-	if secure != nil {
-		uri = "amqps://" + host
+	cfg := l.to.config(l.name, l.cfg.Heartbeat)
+	cfg.Dial = func(network, _ string) (net.Conn, error) {
+		c, err := l.to.dial(ctx, network, host, l.cfg.ConnectTimeout)
+		if err != nil {
+			return nil, err
+		}
+		abort = context.AfterFunc(ctx, func() { c.Close() }) //nolint:errcheck // it was given up
+		raw = boundedConn{c, 3 * l.cfg.Heartbeat}
+		return raw, nil
 	}
-	properties := amqp.NewConnectionProperties()
-	properties.SetClientConnectionName(l.name)
-	conn, err := amqp.DialConfig(uri, amqp.Config{
-		SASL: l.to.sasl, Vhost: l.to.vhost, Heartbeat: l.cfg.Heartbeat, Locale: "en_US",
-		TLSClientConfig: secure, Properties: properties,
-		Dial: func(network, addr string) (net.Conn, error) {
-			c, err := (&net.Dialer{}).DialContext(ctx, network, addr)
-			if err != nil {
-				return nil, err
-			}
-			// For the handshake; the library removes it afterwards.
-			if deadline, ok := ctx.Deadline(); ok {
-				if err := c.SetDeadline(deadline); err != nil {
-					return nil, errors.Join(err, c.Close())
-				}
-			}
-			abort = context.AfterFunc(ctx, func() { c.Close() }) //nolint:errcheck // it was given up
-			raw = boundedConn{c, 3 * l.cfg.Heartbeat}
-			return raw, nil
-		},
-	})
+	conn, err := amqp.DialConfig("amqp://"+host, cfg)
 	switch {
-	case err != nil && secure != nil:
+	case l.to.tls != nil:
 		err = kit.UntrustedHint(err, host, "?cacertfile=")
 	case is(err, amqp.FrameError): // the server speaks another protocol
 		err = kit.PlainHint(err, host, "amqps://")

@@ -54,24 +54,11 @@ func (t *topology) find(a *admin, topic, name string) (*group, error) {
 	if err := checkTopic(topic); err != nil {
 		return nil, err
 	}
-	n, err := t.existing(a, topic, name)
-	switch {
-	case err != nil:
-		return nil, err
-	case n == 0:
-		return nil, bus.ErrNoGroup
-	case name == busdriver.RedriveGroup:
-		return t.single(topic), nil
+	g, err := t.existing(a, topic, name)
+	if err == nil && len(g.queues) == 0 {
+		err = bus.ErrNoGroup
 	}
-	g := &group{topic: topic, name: name, base: t.names.base(topic, name)}
-	if _, one, err := a.inspect(g.base); err != nil || one {
-		g.queues = []string{g.base}
-		return g, err
-	}
-	for p := range n {
-		g.queues = append(g.queues, partition(g.base, p))
-	}
-	return g, nil
+	return g, err
 }
 
 // live reports whether a queue of the group has a consumer, or an instance waits for one.
@@ -109,8 +96,6 @@ func (t *topology) remove(a *admin, topic, name string) error {
 			return fmt.Errorf("queue %s: %w", q, err)
 		}
 	}
-	t.mu.Lock()
-	delete(t.groups, groupID{topic, name})
-	t.mu.Unlock()
+	t.groups.Delete(groupID{topic, name})
 	return nil
 }

@@ -1,6 +1,7 @@
 package amqpbus
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -26,39 +27,45 @@ func Dialing(rawURL string, cfg Config) (uri string, _ amqp.Config, err error) {
 	if err != nil {
 		return "", amqp.Config{}, kit.HideURL(err, rawURL)
 	}
-	properties := amqp.NewConnectionProperties()
-	properties.SetClientConnectionName("millrace")
+	config := to.config("millrace", cfg.Heartbeat)
 	var next atomic.Uint32
-	return "amqp://" + to.hosts[0], amqp.Config{
-		SASL: to.sasl, Vhost: to.vhost, Heartbeat: cfg.Heartbeat, Locale: "en_US", Properties: properties,
-		Dial: func(network, _ string) (net.Conn, error) {
-			var errs []error
-			for range to.hosts {
-				conn, err := to.dial(network, to.hosts[int(next.Load())%len(to.hosts)], cfg.ConnectTimeout)
-				if err == nil {
-					return conn, nil
-				}
-				next.Add(1)
-				errs = append(errs, err)
+	config.Dial = func(network, _ string) (net.Conn, error) {
+		var errs []error
+		for range to.hosts {
+			conn, err := to.dial(context.Background(), network, to.hosts[int(next.Load())%len(to.hosts)], cfg.ConnectTimeout)
+			if err == nil {
+				return conn, nil
 			}
-			return nil, errors.Join(errs...)
-		},
-	}, nil
+			next.Add(1)
+			errs = append(errs, err)
+		}
+		return nil, errors.Join(errs...)
+	}
+	return "amqp://" + to.hosts[0], config, nil
+}
+
+// config is the client's configuration for the endpoint, without Dial.
+func (e endpoint) config(name string, heartbeat time.Duration) amqp.Config {
+	properties := amqp.NewConnectionProperties()
+	properties.SetClientConnectionName(name)
+	return amqp.Config{SASL: e.sasl, Vhost: e.vhost, Heartbeat: heartbeat, Locale: "en_US", Properties: properties}
 }
 
 // dial connects to a host, with TLS if the URL asks for it. The deadline is for the
-// handshake; the library removes it.
-func (e endpoint) dial(network, host string, timeout time.Duration) (net.Conn, error) {
-	dialer := &net.Dialer{Deadline: time.Now().Add(timeout)}
-	dial := dialer.Dial
+// handshake too; the library removes it.
+func (e endpoint) dial(ctx context.Context, network, host string, timeout time.Duration) (conn net.Conn, err error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	if secure := e.tlsOf(host); secure != nil {
-		dial = func(network, host string) (net.Conn, error) { return tls.DialWithDialer(dialer, network, host, secure) }
+		conn, err = (&tls.Dialer{Config: secure}).DialContext(ctx, network, host)
+	} else {
+		conn, err = (&net.Dialer{}).DialContext(ctx, network, host)
 	}
-	conn, err := dial(network, host)
 	if err != nil {
 		return nil, err
 	}
-	if err := conn.SetDeadline(dialer.Deadline); err != nil {
+	deadline, _ := ctx.Deadline()
+	if err := conn.SetDeadline(deadline); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil

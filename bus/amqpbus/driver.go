@@ -20,8 +20,7 @@ type driver struct {
 	topology  *topology
 	publisher *publisher
 
-	mu   sync.Mutex
-	open map[*source]struct{} // for Lag
+	open sync.Map // of *source, for Lag
 
 	closeOnce sync.Once
 	closeErr  error
@@ -39,7 +38,7 @@ var (
 // open makes a driver. Its links connect at the first use.
 func open(to endpoint, cfg Config) *driver {
 	made := func(conn *amqp.Connection) error { return exchange(conn, cfg.Prefix+cfg.Exchange) }
-	d := &driver{cfg: cfg, open: map[*source]struct{}{}}
+	d := &driver{cfg: cfg}
 	d.consuming = newLink("millrace consuming", to, cfg, made)
 	d.topology = newTopology(d.consuming, cfg)
 	d.publisher = newPublisher(newLink("millrace publishing", to, cfg, made), cfg, d.topology.names)

@@ -41,16 +41,8 @@ func translate(what string, err error) error {
 	return fault.Mark(err, func(error) fault.Class { return fault.Infrastructure })
 }
 
-// is reports whether the broker closed the channel with one of the codes.
-func is(err error, codes ...int) bool {
+// is reports whether the broker closed the channel, or the connection, with the code.
+func is(err error, code int) bool {
 	var e *amqp.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	for _, c := range codes {
-		if e.Code == c {
-			return true
-		}
-	}
-	return false
+	return errors.As(err, &e) && e.Code == code
 }

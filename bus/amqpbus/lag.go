@@ -67,10 +67,7 @@ func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
 	a := &admin{ctx: ctx, link: d.consuming}
 	defer a.close()
 	_, exists, err := a.inspect(d.topology.names.holding(name))
-	if err != nil {
-		return false, translate("topic", err)
-	}
-	return exists, nil
+	return exists, translate("topic", err)
 }
 
 // Topics implements driver.TopicFinder: AMQP cannot list queues.
@@ -86,10 +83,8 @@ type taken struct {
 // taken returns the messages that this process holds, by queue.
 func (d *driver) taken() map[string]taken {
 	all := map[string]taken{}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for s := range d.open {
-		for _, l := range s.lanes {
+	for s := range d.open.Range {
+		for _, l := range s.(*source).lanes {
 			t := all[l.queue]
 			t.messages += int(l.held.Load())
 			if at := l.oldest.Load(); at > 0 && (t.oldest.IsZero() || at < t.oldest.Unix()) {

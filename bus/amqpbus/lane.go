@@ -19,9 +19,6 @@ type lane struct {
 	yield   kit.Signal              // release the queue to another instance
 	session atomic.Pointer[session] // nil: none is open
 
-	expected int           // how many messages the first session receives
-	arrived  chan struct{} // closed when they have arrived
-
 	active atomic.Bool  // this session has received messages
 	held   atomic.Int64 // taken from the broker and not acknowledged
 	oldest atomic.Int64 // when the first of them was published, in Unix seconds

@@ -136,17 +136,6 @@ func (c *publishing) discard() {
 	if c.channel.IsClosed() {
 		return
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		c.channel.Close() //nolint:errcheck // it was given up
-	}()
-	t := time.NewTimer(closeTimeout)
-	defer t.Stop()
-	select {
-	case <-done:
-	case <-t.C:
-		c.cut()
-		<-done
-	}
+	defer time.AfterFunc(closeTimeout, c.cut).Stop()
+	c.channel.Close() //nolint:errcheck // it was given up
 }

@@ -93,7 +93,7 @@ func (s *session) run() error {
 			if err := s.tell(false); err != nil {
 				return s.lost(err)
 			}
-		case <-s.lane.source.closing:
+		case <-s.lane.source.life.Done():
 			return s.giveBack()
 		case <-s.lane.yield:
 			s.pause(true)
@@ -145,13 +145,8 @@ func (s *session) take(d amqp.Delivery) {
 	s.mu.Lock()
 	s.flights = append(s.flights, &flight{session: s, delivery: d})
 	s.left++
-	n := len(s.flights)
 	s.report()
 	s.mu.Unlock()
-	if s.lane.expected > 0 && n == s.lane.expected {
-		s.lane.expected = 0
-		close(s.lane.arrived)
-	}
 	s.lane.source.ready.Send()
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -37,16 +36,11 @@ type topology struct {
 	names naming
 
 	declaring sync.Mutex // one declaration at a time in this process
-
-	mu     sync.Mutex
-	groups map[groupID]*group
+	groups    sync.Map   // from groupID to *group
 }
 
 func newTopology(l *link, cfg Config) *topology {
-	return &topology{
-		link: l, cfg: cfg, names: naming{cfg.Prefix, cfg.Exchange, cfg.QueueName, cfg.Bindings},
-		groups: map[groupID]*group{},
-	}
+	return &topology{link: l, cfg: cfg, names: naming{cfg.Prefix, cfg.Exchange, cfg.QueueName, cfg.Bindings}}
 }
 
 // exchange creates the exchange on a new connection. An existing one is used with any
@@ -86,10 +80,12 @@ func (t *topology) declare(ctx context.Context, want bus.Topic) error {
 		return err
 	}
 	for _, name := range want.Groups {
-		n, err := t.existing(a, want.Name, name)
-		switch {
-		case err != nil:
+		have, err := t.existing(a, want.Name, name)
+		if err != nil {
 			return err
+		}
+		n := len(have.queues)
+		switch {
 		case n > 0 && want.Partitions > 0 && n != want.Partitions && !t.names.single(want.Name, name):
 			return fault.MarkPermanent(fmt.Errorf(
 				"group %s of %s has %d queues, %d are declared: %w; drain and delete its queues, or declare %d",
@@ -111,23 +107,19 @@ func (t *topology) resolve(ctx context.Context, topic, name string) (*group, err
 	}
 	t.declaring.Lock()
 	defer t.declaring.Unlock()
-	t.mu.Lock()
-	g := t.groups[groupID{topic, name}]
-	t.mu.Unlock()
-	if g != nil {
-		return g, nil
+	if known, ok := t.groups.Load(groupID{topic, name}); ok {
+		return known.(*group), nil
 	}
 	a := &admin{ctx: ctx, link: t.link}
 	defer a.close()
-	n, err := t.existing(a, topic, name)
+	g, err := t.existing(a, topic, name)
 	if err != nil {
 		return nil, err
 	}
-	if n > 0 && name == busdriver.RedriveGroup {
-		// The queue exists: its creator chose its bindings.
-		return t.remember(t.single(topic)), nil
+	if len(g.queues) > 0 && g.held() {
+		return t.remember(g), nil // the creator of the queue chose its bindings
 	}
-	return t.make(a, topic, name, n, 0)
+	return t.make(a, topic, name, len(g.queues), 0)
 }
 
 // restore creates a group's deleted queues again.
@@ -144,21 +136,22 @@ func (t *topology) restore(ctx context.Context, g *group) error {
 	return err
 }
 
-// existing counts the queues of a group. The last one is created first, so if the first
-// exists, all do.
-func (t *topology) existing(a *admin, topic, name string) (int, error) {
-	base := t.names.base(topic, name)
-	if _, exists, err := a.inspect(base); err != nil || exists {
-		return 1, err
+// existing returns a group with the queues that exist. The last one is created first, so if
+// the first exists, all do.
+func (t *topology) existing(a *admin, topic, name string) (*group, error) {
+	g := t.group(topic, name, 1)
+	if _, exists, err := a.inspect(g.base); err != nil || exists {
+		return g, err
 	}
-	if t.names.single(topic, name) {
-		return 0, nil
-	}
-	for n := 0; ; n++ {
-		if _, exists, err := a.inspect(partition(base, n)); err != nil || !exists {
-			return n, err
+	g.queues = nil
+	for !t.names.single(topic, name) {
+		q := partition(g.base, len(g.queues))
+		if _, exists, err := a.inspect(q); err != nil || !exists {
+			return g, err
 		}
+		g.queues = append(g.queues, q)
 	}
+	return g, nil
 }
 
 // make creates n queues of a group and binds them; 0 means the default number. Only the
@@ -173,17 +166,10 @@ func (t *topology) make(a *admin, topic, name string, n int, retention time.Dura
 	case n == 0:
 		n = t.cfg.Partitions
 	}
-	g := &group{topic: topic, name: name, base: t.names.base(topic, name), bound: true}
+	g := t.group(topic, name, n)
+	g.bound = true
 	if err := checkQueue(g.base); err != nil {
 		return nil, err
-	}
-	if n == 1 {
-		g.queues = []string{g.base}
-	}
-	for p := range n {
-		if n > 1 {
-			g.queues = append(g.queues, partition(g.base, p))
-		}
 	}
 	for _, q := range slices.Backward(g.queues) {
 		if err := t.queue(a, q, retention); err != nil {
@@ -208,26 +194,28 @@ func checkQueue(name string) error {
 // hold creates the holding queue of a topic without bindings: it receives the messages that
 // no group accepts.
 func (t *topology) hold(a *admin, topic string, retention time.Duration) (*group, error) {
-	g := t.single(topic)
+	g := t.group(topic, busdriver.RedriveGroup, 1)
 	if err := checkQueue(g.base); err != nil {
 		return nil, err
 	}
 	if err := t.queue(a, g.base, retention); err != nil {
 		return nil, fmt.Errorf("holding queue %s: %w", g.base, err)
 	}
-	t.mu.Lock()
-	known := t.groups[groupID{topic, g.name}]
-	t.mu.Unlock()
-	if known != nil {
-		return known, nil
-	}
-	return t.remember(g), nil
+	known, _ := t.groups.LoadOrStore(groupID{topic, g.name}, g)
+	return known.(*group), nil
 }
 
-// single is the redrive group of a topic.
-func (t *topology) single(topic string) *group {
-	name := t.names.holding(topic)
-	return &group{topic: topic, name: busdriver.RedriveGroup, base: name, queues: []string{name}}
+// group returns a group with n queues.
+func (t *topology) group(topic, name string, n int) *group {
+	g := &group{topic: topic, name: name, base: t.names.base(topic, name)}
+	if n == 1 {
+		g.queues = []string{g.base}
+		return g
+	}
+	for p := range n {
+		g.queues = append(g.queues, partition(g.base, p))
+	}
+	return g
 }
 
 // queue creates a queue with this package's arguments.
@@ -275,15 +263,14 @@ func differsIn(err error, argument string) bool {
 }
 
 func (t *topology) remember(g *group) *group {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.groups[groupID{g.topic, g.name}] = g
+	t.groups.Store(groupID{g.topic, g.name}, g)
 	return g
 }
 
 // known returns the groups that were declared or used here.
-func (t *topology) known() []*group {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.Collect(maps.Values(t.groups))
+func (t *topology) known() (all []*group) {
+	for _, g := range t.groups.Range {
+		all = append(all, g.(*group))
+	}
+	return all
 }

@@ -2,24 +2,22 @@ package kafkabus
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-const (
-	// browseBytes is how much one fetch for browsing asks for.
-	browseBytes = 4 << 20
-	// browseSteps is how often Browse extends its search past holes, to four times the
-	// distance each time.
-	browseSteps = 6
-)
+// browseSteps is how often Browse extends its search past holes, to four times the distance
+// each time.
+const browseSteps = 6
 
 // Browse implements driver.Inspector: the newest committed messages of all partitions, by the
 // millisecond in which they were published. Compaction and aborted transactions leave
 // holes; behind long holes Browse shows fewer messages.
 func (d *driver) Browse(ctx context.Context, topic string, limit int) ([]*message.Message, error) {
+	topic = d.set.prefix + topic
 	found, err := d.browse(ctx, topic, limit, func(p span) ([]*kgo.Record, error) { return d.newest(ctx, p, limit) })
 	return messages(found[max(0, len(found)-limit):]), wrap(err, "browse %s", topic)
 }
@@ -27,6 +25,7 @@ func (d *driver) Browse(ctx context.Context, topic string, limit int) ([]*messag
 // Pending implements driver.Pender: the committed messages that follow the group's offsets, by
 // the millisecond in which they were published.
 func (d *driver) Pending(ctx context.Context, topic, group string, limit int) ([]*message.Message, error) {
+	topic, group = d.set.prefix+topic, d.set.prefix+group
 	var done map[string]map[int32]commit
 	found, err := d.browse(ctx, topic, limit, func(p span) (_ []*kgo.Record, err error) {
 		if done == nil {
@@ -40,33 +39,19 @@ func (d *driver) Pending(ctx context.Context, topic, group string, limit int) ([
 	return messages(found[:min(limit, len(found))]), wrap(err, "pending of group %s of %s", group, topic)
 }
 
-// span is a part of a partition: the offsets from one up to another.
-type span struct {
-	topic     string
-	partition int32
-	from, to  int64
-}
-
 // browse looks at each partition of a topic, and returns the records found, sorted by time.
 // A topic that does not exist is empty.
 func (d *driver) browse(ctx context.Context, topic string, limit int, look func(span) ([]*kgo.Record, error)) ([]*kgo.Record, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
-	if err := checkTopic(topic); err != nil {
-		return nil, err
-	}
-	have, err := d.topics.describe(ctx, topic)
-	if err != nil || have == nil {
-		return nil, err
-	}
-	start, end, err := d.bounds(ctx, d.admin.ListCommittedOffsets, topic)
+	start, end, err := d.extent(ctx, topic)
 	if err != nil {
 		return nil, err
 	}
 	var all []*kgo.Record
-	for p := range int32(len(have.Partitions)) {
-		found, err := look(span{topic, p, start[topic][p].Offset, end[topic][p].Offset})
+	for _, p := range slices.Sorted(maps.Keys(start)) {
+		found, err := look(span{topic, p, start[p].Offset, end[p].Offset})
 		if err != nil {
 			return nil, err
 		}
@@ -86,16 +71,11 @@ func (d *driver) newest(ctx context.Context, s span, limit int) (all []*kgo.Reco
 		part := s
 		part.from = max(s.from, s.to-width)
 		var found []*kgo.Record
-		for at := part.from; at < s.to; {
-			some, err := d.fetch(ctx, s.topic, s.partition, at, browseBytes)
+		for r, err := range d.records(ctx, part) {
 			if err != nil {
 				return nil, err
 			}
-			if some.next == at {
-				break // later records are not readable yet
-			}
-			at = some.next
-			found = append(found, slices.DeleteFunc(some.records, func(r *kgo.Record) bool { return r.Offset >= s.to })...)
+			found = append(found, r)
 			found = found[max(0, len(found)+len(all)-limit):]
 		}
 		all, s.to, width = append(found, all...), part.from, 4*width
@@ -105,17 +85,15 @@ func (d *driver) newest(ctx context.Context, s span, limit int) (all []*kgo.Reco
 
 // oldest returns the first records of a span.
 func (d *driver) oldest(ctx context.Context, s span, limit int) (all []*kgo.Record, err error) {
-	for at := s.from; at < s.to && len(all) < limit; {
-		some, err := d.fetch(ctx, s.topic, s.partition, at, browseBytes)
+	for r, err := range d.records(ctx, s) {
 		if err != nil {
 			return nil, err
 		}
-		if some.next == at {
-			break // later records are not readable yet
+		if all = append(all, r); len(all) == limit {
+			break
 		}
-		at, all = some.next, append(all, some.records...)
 	}
-	return all[:min(limit, len(all))], nil
+	return all, nil
 }
 
 func messages(records []*kgo.Record) []*message.Message {

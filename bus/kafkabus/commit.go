@@ -102,7 +102,7 @@ func (s *source) commit(ctx context.Context, claims []*claim, why reason) error 
 func (s *source) commitSoon(ctx context.Context, claims []*claim, why reason) error {
 	for attempt := 1; ; attempt++ {
 		err := s.commit(ctx, claims, why)
-		if err == nil || !retriable(err) || kit.Sleep(ctx, again.Delay(attempt)) != nil {
+		if !kerr.IsRetriable(err) || sharedOut(err) || kit.Sleep(ctx, again.Delay(attempt)) != nil {
 			return err
 		}
 	}
@@ -118,9 +118,8 @@ func (s *source) commitFailed(err error, what string) {
 
 // sharedOut reports whether the partitions are being reassigned, or were without this member.
 func sharedOut(err error) bool {
-	return errors.Is(err, kerr.IllegalGeneration) || errors.Is(err, kerr.UnknownMemberID) ||
-		errors.Is(err, kerr.RebalanceInProgress) || errors.Is(err, kerr.FencedInstanceID) || errors.Is(err, kerr.StaleMemberEpoch) ||
-		errors.Is(err, busdriver.ErrRevoked)
+	return errors.Is(err, busdriver.ErrRevoked) ||
+		isKerror(err, kerr.IllegalGeneration, kerr.UnknownMemberID, kerr.RebalanceInProgress, kerr.FencedInstanceID, kerr.StaleMemberEpoch)
 }
 
 // leaveTimeout bounds how long leaving tries to commit.
@@ -154,11 +153,6 @@ func (s *source) leave() error {
 	s.client.LeaveGroupContext(ctx) //nolint:errcheck // without it the group waits SessionTimeout
 	s.client.Close()
 	return err
-}
-
-// retriable reports whether a commit may work soon.
-func retriable(err error) bool {
-	return kerr.IsRetriable(err) && !sharedOut(err)
 }
 
 // refusedCommit reports whether the brokers will not accept a commit, now or later.

@@ -23,14 +23,14 @@ type driver struct {
 	topics    *topics
 	publisher *publisher
 
+	groups sync.Map // of groupID: those that this process knows
+
 	mu        sync.Mutex
-	closed    bool                           // no request may begin
-	calls     sync.WaitGroup                 // of request
-	groups    map[string]map[string]struct{} // topic → groups that this process knows
-	instances map[string]bool                // static names in use
+	closed    bool            // no request may begin
+	calls     sync.WaitGroup  // of request
+	instances map[string]bool // static names in use
 
 	closeOnce sync.Once
-	closeErr  error
 }
 
 var (
@@ -46,10 +46,7 @@ var (
 
 // open makes a driver. Its clients connect at the first use.
 func open(set settings) (_ *driver, err error) {
-	d := &driver{
-		set:    set,
-		groups: map[string]map[string]struct{}{}, instances: map[string]bool{},
-	}
+	d := &driver{set: set, instances: map[string]bool{}}
 	if warning := set.security.exposed(); warning != "" {
 		set.Logger.Warn("kafkabus: " + warning)
 	}
@@ -63,7 +60,7 @@ func open(set settings) (_ *driver, err error) {
 	}()
 	d.admin = kadm.NewClient(d.client)
 	d.admin.SetTimeoutMillis(int32(requestTimeout.Milliseconds()))
-	d.topics = newTopics(d)
+	d.topics = &topics{d: d}
 	if d.publisher, err = newPublisher(d.topics, set); err != nil {
 		return nil, wrap(err, "make a client")
 	}
@@ -126,8 +123,7 @@ func (d *driver) Close() error {
 		d.closed = true
 		d.mu.Unlock()
 		d.client.Close()
-		d.calls.Wait()
-		d.closeErr = d.publisher.Close()
 	})
-	return d.closeErr
+	d.calls.Wait()
+	return d.publisher.Close()
 }

@@ -3,6 +3,7 @@ package kafkabus
 import (
 	"context"
 	"fmt"
+	"iter"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -72,17 +73,63 @@ func read(answer *kmsg.FetchResponse, topic string, from int64) (chunk, error) {
 // lister is a method of kadm.Client that lists one offset of each partition.
 type lister = func(context.Context, ...string) (kadm.ListedOffsets, error)
 
-// bounds returns the earliest offsets of all partitions of topics, and their ends as the
+// bounds returns the earliest offsets of the partitions of a topic, and their ends as the
 // lister last returns them.
-func (d *driver) bounds(ctx context.Context, last lister, topics ...string) (start, end kadm.ListedOffsets, err error) {
-	list := func(by lister) (kadm.ListedOffsets, error) {
-		return request(ctx, d, func(ctx context.Context) (kadm.ListedOffsets, error) { return complete(by(ctx, topics...)) })
+func (d *driver) bounds(ctx context.Context, last lister, topic string) (start, end map[int32]kadm.ListedOffset, err error) {
+	list := func(by lister) (map[int32]kadm.ListedOffset, error) {
+		all, err := request(ctx, d, func(ctx context.Context) (kadm.ListedOffsets, error) { return complete(by(ctx, topic)) })
+		return all[topic], err
 	}
 	if start, err = list(d.admin.ListStartOffsets); err != nil {
 		return nil, nil, err
 	}
 	end, err = list(last)
 	return start, end, err
+}
+
+// extent returns where the committed messages of a topic begin and end, by partition. A topic
+// that does not exist has no partitions.
+func (d *driver) extent(ctx context.Context, topic string) (start, end map[int32]kadm.ListedOffset, err error) {
+	if err := checkTopic(topic); err != nil {
+		return nil, nil, err
+	}
+	have, err := d.topics.describe(ctx, topic)
+	if err != nil || have == nil {
+		return nil, nil, err
+	}
+	return d.bounds(ctx, d.admin.ListCommittedOffsets, topic)
+}
+
+// span is a part of a partition: the offsets from one up to another.
+type span struct {
+	topic     string
+	partition int32
+	from, to  int64
+}
+
+// spanBytes is how much one fetch of a span asks for.
+const spanBytes = 4 << 20
+
+// records reads a span. It ends before the records of an open transaction.
+func (d *driver) records(ctx context.Context, s span) iter.Seq2[*kgo.Record, error] {
+	return func(yield func(*kgo.Record, error) bool) {
+		for at := s.from; at < s.to; {
+			some, err := d.fetch(ctx, s.topic, s.partition, at, spanBytes)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if some.next == at {
+				return // later records are not readable yet
+			}
+			at = some.next
+			for _, r := range some.records {
+				if r.Offset >= s.to || !yield(r, nil) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // complete fails if an offset is missing.

@@ -18,11 +18,13 @@ import (
 // earliest message of that moment.
 func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
 	for _, t := range topics {
+		t.Name = d.set.prefix + t.Name
 		if err := d.topics.declare(ctx, t); err != nil {
 			return wrap(err, "declare %s", t.Name)
 		}
-		d.know(t.Name, t.Groups...)
 		for _, group := range t.Groups {
+			group = d.set.prefix + group
+			d.groups.Store(groupID{t.Name, group}, nil)
 			if err := d.begin(ctx, t.Name, group); err != nil {
 				return wrap(err, "declare group %s of %s", group, t.Name)
 			}
@@ -31,17 +33,8 @@ func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
 	return nil
 }
 
-// know remembers a group for Lag.
-func (d *driver) know(topic string, groups ...string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.groups[topic] == nil {
-		d.groups[topic] = map[string]struct{}{}
-	}
-	for _, g := range groups {
-		d.groups[topic][g] = struct{}{}
-	}
-}
+// groupID is a group on a topic.
+type groupID struct{ topic, group string }
 
 // begin commits the earliest offsets for partitions where a group has none.
 func (d *driver) begin(ctx context.Context, topic, group string) error {

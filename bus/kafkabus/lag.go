@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -14,7 +15,7 @@ import (
 
 // Lag implements driver.Lagger. It reports the groups that this process declared or
 // subscribed, on those topics; with ?lag=all, every group of the cluster on every topic
-// that it has offsets of.
+// that it has offsets of, if both have the prefix.
 func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 	groups, err := d.asked(ctx)
 	if err != nil {
@@ -38,11 +39,15 @@ func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
 }
 
 // behind returns the groups' positions on their topics, from their commits; with known,
-// only for partitions that they have offsets of.
+// only for partitions that they have offsets of. Groups and topics of other environments are
+// left out; the others are named without the prefix.
 func (d *driver) behind(ctx context.Context, groups map[string][]string, done map[string]commits, known bool) (out []busdriver.Group, err error) {
 	names := map[string]struct{}{} // of topics
 	for group, topics := range groups {
 		for _, topic := range topics {
+			if !strings.HasPrefix(topic, d.set.prefix) || !strings.HasPrefix(group, d.set.prefix) {
+				continue
+			}
 			out = append(out, busdriver.Group{Lag: bus.Lag{Topic: topic, Group: group}})
 			names[topic] = struct{}{}
 		}
@@ -89,6 +94,7 @@ func (d *driver) behind(ctx context.Context, groups map[string][]string, done ma
 				l.Oldest = published
 			}
 		}
+		l.Topic, l.Group = strings.TrimPrefix(l.Topic, d.set.prefix), strings.TrimPrefix(l.Group, d.set.prefix)
 	}
 	return out, nil
 }
@@ -115,12 +121,9 @@ func (d *driver) asked(ctx context.Context) (map[string][]string, error) {
 		}
 		return groups, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for topic, of := range d.groups {
-		for group := range of {
-			groups[group] = append(groups[group], topic)
-		}
+	for known := range d.groups.Range {
+		of := known.(groupID)
+		groups[of.group] = append(groups[of.group], of.topic)
 	}
 	return groups, nil
 }

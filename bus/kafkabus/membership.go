@@ -100,16 +100,13 @@ func (s *source) revoked(ctx context.Context, _ *kgo.Client, gone map[string][]i
 	if len(claims) == 0 {
 		return
 	}
-	deadline := time.NewTimer(s.driver.set.HandOverTimeout)
-	defer deadline.Stop()
-	for i := 0; i < len(claims); i++ {
+	bounded, cancel := context.WithTimeout(s.life, s.driver.set.HandOverTimeout)
+	defer cancel()
+	for _, c := range claims {
 		select {
-		case <-claims[i].idle:
-			continue
-		case <-deadline.C:
-		case <-s.closing:
+		case <-c.idle:
+		case <-bounded.Done():
 		}
-		break
 	}
 	s.commits.Lock()
 	defer s.commits.Unlock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -107,7 +108,7 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 	defer cancel()
 	defer p.lateness.expect(p.set.PublishTimeout / 4)()
 	c := &call{
-		topic: topic, at: time.Now(), done: make(chan struct{}),
+		topic: p.set.prefix + topic, at: time.Now(), done: make(chan struct{}),
 		outcomes: make([]busdriver.Outcome, len(messages)), left: len(messages),
 	}
 	err := p.submit(ctx, c, messages)
@@ -181,7 +182,7 @@ func (p *publisher) outcome(c *call, messages []*message.Message, err error) err
 	if c.left == 0 && c.err == nil {
 		return nil
 	}
-	e := &bus.PublishError{Topic: c.topic, Outcomes: make([]busdriver.Outcome, len(messages)), First: c.first, Err: c.err}
+	e := &bus.PublishError{Topic: strings.TrimPrefix(c.topic, p.set.prefix), Outcomes: make([]busdriver.Outcome, len(messages)), First: c.first, Err: c.err}
 	for i := range e.Outcomes {
 		switch {
 		case c.outcomes[i] != 0:
@@ -232,19 +233,9 @@ func (p *publisher) Close() error {
 		p.mu.Lock()
 		p.closed = true
 		p.mu.Unlock()
-		finished := make(chan struct{})
-		go func() {
-			p.pending.Wait()
-			close(finished)
-		}()
-		t := time.NewTimer(closeTimeout)
-		defer t.Stop()
-		select {
-		case <-finished:
-		case <-t.C:
-		}
+		defer time.AfterFunc(closeTimeout, p.end).Stop()
+		p.pending.Wait()
 		p.end()
-		<-finished
 		p.mu.Lock()
 		client := p.client // it is not replaced any more
 		p.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -29,14 +30,14 @@ func (d *driver) Groups(ctx context.Context, topics ...string) ([]busdriver.Grou
 	of := map[string][]string{}
 	for group, on := range done {
 		for topic := range on {
-			if len(topics) == 0 || slices.Contains(topics, topic) {
+			if len(topics) == 0 || slices.Contains(topics, strings.TrimPrefix(topic, d.set.prefix)) {
 				of[group] = append(of[group], topic)
 			}
 		}
 	}
 	out, err := d.behind(ctx, of, done, true)
 	for i := range out {
-		out[i].Live = live(all[out[i].Group])
+		out[i].Live = live(all[d.set.prefix+out[i].Group])
 	}
 	return out, wrap(err, "groups")
 }
@@ -80,7 +81,7 @@ func (d *driver) group(ctx context.Context, topic, group string) (map[int32]comm
 // notes: messages finished behind the old offsets are forgotten. The coordinator accepts
 // them only while the group has no members.
 func (d *driver) ResetGroup(ctx context.Context, topic, group string, to bus.Place, dryRun bool) (busdriver.Moved, error) {
-	moved, err := d.reset(ctx, topic, group, to, dryRun)
+	moved, err := d.reset(ctx, d.set.prefix+topic, d.set.prefix+group, to, dryRun)
 	return moved, refusal(err, "reset group")
 }
 
@@ -93,13 +94,13 @@ func (d *driver) reset(ctx context.Context, topic, group string, to bus.Place, d
 	if err != nil {
 		return moved, err
 	}
-	at, err := d.find(ctx, topic, to, start[topic], end[topic])
+	at, err := d.find(ctx, topic, to, start, end)
 	if err != nil {
 		return moved, err
 	}
 	offsets := kadm.Offsets{}
 	for p, offset := range at {
-		was := min(max(done[p].offset, start[topic][p].Offset), end[topic][p].Offset)
+		was := min(max(done[p].offset, start[p].Offset), end[p].Offset)
 		if to.OnlyBack && offset >= was {
 			continue
 		}
@@ -154,7 +155,7 @@ func (d *driver) find(ctx context.Context, topic string, p bus.Place, start, end
 // DeleteGroup implements driver.GroupAdmin: it removes the group's offsets of the topic, and
 // the group with its last topic.
 func (d *driver) DeleteGroup(ctx context.Context, topic, group string) error {
-	return refusal(d.remove(ctx, topic, group), "delete group")
+	return refusal(d.remove(ctx, d.set.prefix+topic, d.set.prefix+group), "delete group")
 }
 
 func (d *driver) remove(ctx context.Context, topic, group string) error {
@@ -182,9 +183,7 @@ func (d *driver) remove(ctx context.Context, topic, group string) error {
 	if err != nil {
 		return err
 	}
-	d.mu.Lock()
-	delete(d.groups[topic], group)
-	d.mu.Unlock()
+	d.groups.Delete(groupID{topic, group})
 	return nil
 }
 
@@ -198,35 +197,22 @@ func refusal(err error, format string, args ...any) error {
 
 // Read implements driver.Reader: the committed messages.
 func (d *driver) Read(ctx context.Context, topic string, from bus.Place, fn func(*message.Message) error) error {
-	if err := checkTopic(topic); err != nil {
-		return wrap(err, "read")
-	}
-	have, err := d.topics.describe(ctx, topic)
-	if err != nil || have == nil {
+	topic = d.set.prefix + topic
+	start, end, err := d.extent(ctx, topic)
+	if err != nil || start == nil {
 		return wrap(err, "read %s", topic)
 	}
-	start, end, err := d.bounds(ctx, d.admin.ListCommittedOffsets, topic)
-	if err != nil {
-		return wrap(err, "read %s", topic)
-	}
-	begin, err := d.find(ctx, topic, from, start[topic], end[topic])
+	begin, err := d.find(ctx, topic, from, start, end)
 	if err != nil {
 		return wrap(err, "read %s", topic)
 	}
 	for _, p := range slices.Sorted(maps.Keys(begin)) {
-		for at, last := begin[p], end[topic][p].Offset; at < last; {
-			some, err := d.fetch(ctx, topic, p, at, browseBytes)
+		for r, err := range d.records(ctx, span{topic, p, begin[p], end[p].Offset}) {
 			if err != nil {
 				return wrap(err, "read %s", topic)
 			}
-			if some.next == at {
-				break // later records are not readable yet
-			}
-			at = some.next
-			for _, m := range messages(some.records) {
-				if err := fn(m); err != nil {
-					return err
-				}
+			if err := fn(messageOf(r).Watermill()); err != nil {
+				return err
 			}
 		}
 	}

@@ -142,11 +142,7 @@ func (s scheme) Open(_ context.Context, u *url.URL) (busdriver.Driver, error) {
 	case set.mode != "":
 		return nil, errors.New("parameter \"mode\" needs the scheme of package bus/kafkabus/kafkawatermill; import it for mode=watermill, or leave the parameter out")
 	}
-	d, err := open(set)
-	if err != nil || set.prefix == "" {
-		return d, err
-	}
-	return &prefixed{d, set.prefix}, nil
+	return open(set)
 }
 
 // settings combines a URL and a Config.
@@ -156,7 +152,7 @@ type settings struct {
 	security  security
 	partition partitioner
 
-	prefix     string
+	prefix     string // of topics and groups in the cluster
 	mode       string // empty for this package
 	brokerside bool   // the brokers assign partitions (KIP-848)
 	autocreate bool   // topics are created when they are used

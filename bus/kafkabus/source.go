@@ -41,11 +41,11 @@ type source struct {
 
 	lostClaims map[int32]*claim // the last of each partition that was lost
 
-	trouble   trouble
-	closing   chan struct{}
-	closeOnce sync.Once
-	ended     chan struct{} // closed when everything has ended
-	err       error         // of leaving; read after ended
+	trouble trouble
+	life    context.Context // ends with Close
+	end     context.CancelFunc
+	ended   chan struct{} // closed when everything has ended
+	err     error         // of leaving; read after ended
 }
 
 const (
@@ -73,6 +73,7 @@ func (d *driver) Source(ctx context.Context, topic, group string, size int) (bus
 	if d.set.Window > 0 {
 		size = min(size, d.set.Window)
 	}
+	topic, group = d.set.prefix+topic, d.set.prefix+group
 	s, err := d.newSource(ctx, topic, group, size)
 	if err != nil {
 		return nil, wrap(err, "subscribe to %s", topic)
@@ -89,8 +90,9 @@ func (d *driver) newSource(ctx context.Context, topic, group string, size int) (
 		window: kit.NewWindow(size, (*claim).kick), ready: kit.NewSignal(), hungry: kit.NewSignal(), started: kit.NewSignal(),
 		lostClaims: map[int32]*claim{},
 		log:        d.set.Logger.With(slog.String("topic", topic), slog.String("group", group)),
-		closing:    make(chan struct{}), ended: make(chan struct{}),
+		ended:      make(chan struct{}),
 	}
+	s.life, s.end = context.WithCancel(s.base)
 	s.trouble.log = s.log
 	instance, free := d.instance(group)
 	var err error
@@ -101,7 +103,7 @@ func (d *driver) newSource(ctx context.Context, topic, group string, size int) (
 		free()
 		return nil, err
 	}
-	d.know(topic, group)
+	d.groups.Store(groupID{topic, group}, nil)
 	go func() {
 		s.run()
 		free()
@@ -112,7 +114,7 @@ func (d *driver) newSource(ctx context.Context, topic, group string, size int) (
 
 // Fetch is that of [busdriver.Source].
 func (s *source) Fetch(ctx context.Context, most int) ([]busdriver.Delivery, error) {
-	return busdriver.Fetch(ctx, s.ready, s.closing, bus.ErrClosed, func() []busdriver.Delivery { return s.collect(most) })
+	return busdriver.Fetch(ctx, s.ready, s.life.Done(), bus.ErrClosed, func() []busdriver.Delivery { return s.collect(most) })
 }
 
 // collect takes the ready messages of the partitions, and begins with another one each time.
@@ -152,21 +154,17 @@ func (s *source) feed() {
 // Close is that of [busdriver.Source]: it commits finished messages and leaves the group.
 // Further calls wait for the first.
 func (s *source) Close() error {
-	s.closeOnce.Do(func() { close(s.closing) })
+	s.end()
 	<-s.ended
 	return s.err
 }
 
 // run lasts until Close.
 func (s *source) run() {
-	ctx, stop := context.WithCancel(s.base)
-	var polls, commits sync.WaitGroup
-	polls.Go(func() { s.poll(ctx) })
-	commits.Go(func() { s.commitRegularly(ctx) })
-	<-s.closing
-	stop()
-	polls.Wait()
-	commits.Wait()
+	var parts sync.WaitGroup
+	parts.Go(func() { s.poll(s.life) })
+	parts.Go(func() { s.commitRegularly(s.life) })
+	parts.Wait()
 	s.err = wrap(s.leave(), "leave the group of %s", s.topic)
 }
 

@@ -22,13 +22,9 @@ import (
 
 // topics creates topics and knows which exist.
 type topics struct {
-	d *driver
-
-	mu    sync.Mutex
-	known map[string]struct{}
+	d     *driver
+	known sync.Map // names
 }
-
-func newTopics(d *driver) *topics { return &topics{d: d, known: map[string]struct{}{}} }
 
 var topicName = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,249}$`)
 
@@ -39,15 +35,21 @@ func checkTopic(name string) error {
 	return nil
 }
 
+var prefixName = regexp.MustCompile(`^[a-zA-Z0-9._-]{0,64}$`)
+
+func checkPrefix(prefix string) error {
+	if !prefixName.MatchString(prefix) || internal(prefix) {
+		return fmt.Errorf("parameter \"prefix\" is %.80q; use up to 64 of a-z, A-Z, 0-9, . _ -, such as staging., and not __ at its beginning", prefix)
+	}
+	return nil
+}
+
 // ensure creates a topic that is used before it is declared, if the URL allows that.
 func (t *topics) ensure(ctx context.Context, name string) error {
-	t.mu.Lock()
-	_, ok := t.known[name]
-	t.mu.Unlock()
-	switch {
-	case ok:
+	if _, ok := t.known.Load(name); ok {
 		return nil
-	case t.d.set.autocreate:
+	}
+	if t.d.set.autocreate {
 		return t.declare(ctx, bus.Topic{Name: name})
 	}
 	if err := checkTopic(name); err != nil {
@@ -60,22 +62,12 @@ func (t *topics) ensure(ctx context.Context, name string) error {
 	case have == nil:
 		return fmt.Errorf("topic %s does not exist, and autocreate=false: declare it, or create it with kafka-topics --create --topic %s", name, name)
 	}
-	t.know(name)
+	t.known.Store(name, nil)
 	return nil
 }
 
-func (t *topics) know(name string) {
-	t.mu.Lock()
-	t.known[name] = struct{}{}
-	t.mu.Unlock()
-}
-
 // forget makes the next use look the topic up, and create it, again.
-func (t *topics) forget(name string) {
-	t.mu.Lock()
-	delete(t.known, name)
-	t.mu.Unlock()
-}
+func (t *topics) forget(name string) { t.known.Delete(name) }
 
 // declare creates a topic, or checks an existing one.
 func (t *topics) declare(ctx context.Context, want bus.Topic) error {
@@ -99,7 +91,7 @@ func (t *topics) declare(ctx context.Context, want bus.Topic) error {
 	if err := t.retain(ctx, want); err != nil {
 		return err
 	}
-	t.know(want.Name)
+	t.known.Store(want.Name, nil)
 	return nil
 }
 
@@ -129,16 +121,9 @@ func (t *topics) describe(ctx context.Context, name string) (*kmsg.MetadataRespo
 }
 
 func (t *topics) create(ctx context.Context, want bus.Topic) error {
-	partitions, replication, retention := want.Partitions, want.Replication, want.Retention
-	if partitions == 0 {
-		partitions = t.d.set.Partitions
-	}
-	if replication == 0 {
-		replication = t.d.set.Replication
-	}
-	if retention == 0 {
-		retention = t.d.set.Retention
-	}
+	partitions := cmp.Or(want.Partitions, t.d.set.Partitions)
+	replication := cmp.Or(want.Replication, t.d.set.Replication)
+	retention := cmp.Or(want.Retention, t.d.set.Retention)
 	config := map[string]*string{}
 	if retention > 0 {
 		config["retention.ms"] = new(strconv.FormatInt(retention.Milliseconds(), 10))
@@ -219,6 +204,7 @@ func (t *topics) retain(ctx context.Context, want bus.Topic) error {
 
 // HasTopic implements driver.TopicFinder.
 func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
+	name = d.set.prefix + name
 	if internal(name) || checkTopic(name) != nil {
 		return false, nil
 	}
@@ -226,10 +212,16 @@ func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
 	return found != nil, wrap(err, "topic %s", name)
 }
 
-// Topics implements driver.TopicFinder. It leaves out the brokers' internal topics.
-func (d *driver) Topics(ctx context.Context) ([]string, error) {
+// Topics implements driver.TopicFinder. It leaves out the brokers' internal topics, and those
+// without the prefix.
+func (d *driver) Topics(ctx context.Context) (names []string, err error) {
 	all, err := d.existing(ctx)
-	return slices.DeleteFunc(all, internal), wrap(err, "topics")
+	for _, topic := range all {
+		if name, ok := strings.CutPrefix(topic, d.set.prefix); ok && !internal(topic) {
+			names = append(names, name)
+		}
+	}
+	return names, wrap(err, "topics")
 }
 
 // existing returns the given topics that exist; without names, all topics. They are sorted.

@@ -30,15 +30,15 @@ const (
 // append is logsub.Backend.Append. One script appends the messages of one partition, so no
 // later message can overtake any of them; more than fit are appended by several scripts,
 // one after the other.
-func (l *streamLog) append(ctx context.Context, entries []logdriver.Entry) error {
-	if len(entries) == 1 && l.cfg.MaxLen == 0 && l.cfg.Wait == 0 {
-		if done, err := l.appendOne(ctx, entries[0]); done || err != nil {
+func (s *store) append(ctx context.Context, entries []logdriver.Entry) error {
+	if len(entries) == 1 && s.cfg.MaxLen == 0 && s.cfg.Wait == 0 {
+		if done, err := s.appendOne(ctx, entries[0]); done || err != nil {
 			return err
 		}
 	}
 	most := appendEntries
-	if l.cfg.MaxLen > 0 {
-		most = min(most, l.cfg.MaxLen)
+	if s.cfg.MaxLen > 0 {
+		most = min(most, s.cfg.MaxLen)
 	}
 	var lanes []int // in the order of their first entries
 	byLane := make(map[int][]logdriver.Entry)
@@ -61,10 +61,10 @@ func (l *streamLog) append(ctx context.Context, entries []logdriver.Entry) error
 			if byLane[lane] = rest[n:]; len(rest) == n {
 				delete(byLane, lane)
 			}
-			p := l.lanes.partition(lane)
-			calls, sizes, into = append(calls, l.appending(p, rest[:n])), append(sizes, n), append(into, p)
+			p := s.partition(lane)
+			calls, sizes, into = append(calls, s.appending(p, rest[:n])), append(sizes, n), append(into, p)
 		}
-		if err := l.send(ctx, calls, sizes, into); err != nil {
+		if err := s.send(ctx, calls, sizes, into); err != nil {
 			return err
 		}
 	}
@@ -73,9 +73,9 @@ func (l *streamLog) append(ctx context.Context, entries []logdriver.Entry) error
 
 // appendOne appends to an existing stream by a plain command, which costs a server a third
 // of the script. It reports whether the stream existed.
-func (l *streamLog) appendOne(ctx context.Context, e logdriver.Entry) (done bool, err error) {
-	err = l.client.XAdd(ctx, &redis.XAddArgs{
-		Stream: l.lanes.partition(e.Lane).stream, NoMkStream: true,
+func (s *store) appendOne(ctx context.Context, e logdriver.Entry) (done bool, err error) {
+	err = s.client.XAdd(ctx, &redis.XAddArgs{
+		Stream: s.partition(e.Lane).stream, NoMkStream: true,
 		Values: []any{idField, e.MessageID, metadataField, e.Headers, payloadField, e.Payload},
 	}).Err()
 	if errors.Is(err, redis.Nil) {
@@ -84,31 +84,31 @@ func (l *streamLog) appendOne(ctx context.Context, e logdriver.Entry) (done bool
 	return err == nil, err
 }
 
-func (l *streamLog) appending(p partition, entries []logdriver.Entry) *call {
+func (s *store) appending(p partition, entries []logdriver.Entry) *call {
 	args := make([]any, 1, 1+3*len(entries))
-	args[0] = l.cfg.MaxLen
+	args[0] = s.cfg.MaxLen
 	for _, e := range entries {
 		args = append(args, e.MessageID, e.Headers, e.Payload)
 	}
-	return &call{script: l.scripts.append, keys: []string{p.stream}, args: args}
+	return &call{script: s.scripts.append, keys: []string{p.stream}, args: args}
 }
 
 // send appends by one script to each partition, in one round trip.
-func (l *streamLog) send(ctx context.Context, calls []*call, sizes []int, into []partition) error {
-	if err := l.replicated(ctx, calls); err != nil {
+func (s *store) send(ctx context.Context, calls []*call, sizes []int, into []partition) error {
+	if err := s.replicated(ctx, calls); err != nil {
 		return err
 	}
 	for i, c := range calls {
 		length, err := c.result.Int()
 		if err == nil && length < 0 {
-			length, err = l.makeRoom(ctx, c, into[i])
+			length, err = s.makeRoom(ctx, c, into[i])
 		}
 		if err != nil {
 			return err
 		}
 		if length == sizes[i] {
 			// The stream is new, or was lost: the topic may be lost too.
-			if err := l.directory.restore(ctx, into[i].Topic); err != nil {
+			if err := s.restore(ctx, into[i].Topic); err != nil {
 				return err
 			}
 		}
@@ -118,16 +118,16 @@ func (l *streamLog) send(ctx context.Context, calls []*call, sizes []int, into [
 
 // makeRoom removes messages that every group has acknowledged, before their retention is
 // over, and tries once more.
-func (l *streamLog) makeRoom(ctx context.Context, c *call, p partition) (length int, err error) {
-	if err := l.scripts.prune.Run(ctx, l.client, []string{p.stream}, time.Now().UnixMilli(), 0).Err(); err != nil {
+func (s *store) makeRoom(ctx context.Context, c *call, p partition) (length int, err error) {
+	if err := s.scripts.prune.Run(ctx, s.client, []string{p.stream}, time.Now().UnixMilli(), 0).Err(); err != nil {
 		return 0, err
 	}
-	if err := l.replicated(ctx, []*call{c}); err != nil {
+	if err := s.replicated(ctx, []*call{c}); err != nil {
 		return 0, err
 	}
 	if length, err = c.result.Int(); err == nil && length < 0 {
 		err = fault.MarkInfrastructure(fmt.Errorf("%w: %s has %d messages that not every group has acknowledged; let them catch up, or raise ?maxlen=",
-			errFull, p.stream, l.cfg.MaxLen))
+			errFull, p.stream, s.cfg.MaxLen))
 	}
 	return length, err
 }

@@ -11,23 +11,23 @@ import (
 )
 
 // newest is Newest of logdriver.Parts.
-func (l *streamLog) newest(ctx context.Context, lane, limit int) ([]logdriver.Entry, error) {
-	found, err := l.client.XRevRangeN(ctx, l.lanes.partition(lane).stream, "+", "-", int64(limit)).Result()
+func (s *store) newest(ctx context.Context, lane, limit int) ([]logdriver.Entry, error) {
+	found, err := s.client.XRevRangeN(ctx, s.partition(lane).stream, "+", "-", int64(limit)).Result()
 	return entriesOf(found), err
 }
 
 // ahead is Ahead of logdriver.Parts: messages that a consumer of XREADGROUP has not
 // acknowledged come before the group's place.
-func (l *streamLog) ahead(ctx context.Context, c logdriver.Cursor, limit int) ([]logdriver.Entry, error) {
-	stream, from := l.lanes.partition(c.Lane).stream, "-"
-	b, err := l.behind(ctx, stream, c.Consumer)
+func (s *store) ahead(ctx context.Context, c logdriver.Cursor, limit int) ([]logdriver.Entry, error) {
+	stream, from := s.partition(c.Lane).stream, "-"
+	b, err := s.behind(ctx, stream, c.Consumer)
 	switch {
 	case err != nil, b.group && b.oldest == "":
 		return nil, err
 	case b.group:
 		from = b.oldest
 	}
-	found, err := l.client.XRangeN(ctx, stream, from, "+", int64(limit)).Result()
+	found, err := s.client.XRangeN(ctx, stream, from, "+", int64(limit)).Result()
 	return entriesOf(found), err
 }
 

@@ -45,15 +45,12 @@ func open(u *url.URL, cfg Config) (_ *logdriver.Driver, err error) {
 	if err != nil {
 		return nil, err
 	}
-	lanes := &lanes{keys: keys(cfg.Prefix)}
-	dir := &directory{client: c.UniversalClient, keys: lanes.keys, scripts: scripts, lanes: lanes, logger: cfg.Logger}
-	log := &streamLog{client: c.UniversalClient, keys: lanes.keys, scripts: scripts, lanes: lanes, directory: dir, cfg: cfg, logger: cfg.Logger}
-	log.writes = &logdriver.Writes[*call]{Make: log.write}
-	w := &watcher{client: c.UniversalClient, lanes: lanes, logger: cfg.Logger}
+	s := &store{client: c.UniversalClient, keys: keys(cfg.Prefix), scripts: scripts, cfg: cfg, logger: cfg.Logger}
+	s.writes = &logdriver.Writes[*call]{Make: s.write}
 	return logdriver.NewDriver(logdriver.Parts{
 		Name: "redisbus",
 		Backend: logdriver.Backend{
-			Log: log, Directory: dir, Append: log.append, Begin: log.writes.Begin, Classify: rediskit.Classify, Headers: headers{},
+			Log: s, Directory: s, Append: s.append, Begin: s.writes.Begin, Classify: rediskit.Classify, Headers: headers{},
 		},
 		Config: logdriver.Config{
 			Partitions: cfg.Partitions, Retention: cfg.Retention, LeaseTTL: cfg.LeaseTTL,
@@ -63,11 +60,11 @@ func open(u *url.URL, cfg Config) (_ *logdriver.Driver, err error) {
 			if err := checkVersion(ctx, c); err != nil {
 				return c.hinted(err)
 			}
-			w.pubsub = c.Subscribe(context.WithoutCancel(ctx))
+			s.pubsub = c.Subscribe(context.WithoutCancel(ctx))
 			return nil
 		},
 		Ping:  func(ctx context.Context) error { return c.hinted(c.Ping(ctx).Err()) }, // any node of a Cluster
-		Watch: w.run, Follow: w.follow, Wake: log.wake, Tick: tick, Newest: log.newest, Ahead: log.ahead, Close: c.close,
+		Watch: s.watch, Follow: s.follow, Wake: s.wake, Tick: tick, Newest: s.newest, Ahead: s.ahead, Close: c.close,
 	})
 }
 

@@ -65,10 +65,10 @@ func FuzzTopic(f *testing.F) {
 	f.Add("", `{"partitions":0}`)
 	f.Add("{x}", `[]`)
 	f.Fuzz(func(t *testing.T, name, text string) {
-		d := &directory{keys: "p:", lanes: &lanes{keys: "p:"}}
-		topic, err := d.topicOf(name, text)
+		s := &store{keys: "p:"}
+		topic, err := s.topicOf(name, text)
 		if err != nil {
-			if known, ok := d.lanes.Topic(name); ok {
+			if known, ok := s.lanes.Topic(name); ok {
 				t.Fatalf("%q is refused (%v) and known as %+v", text, err, known)
 			}
 			return
@@ -76,7 +76,7 @@ func FuzzTopic(f *testing.F) {
 		if topic.Name != name || topic.Partitions < 1 || topic.Partitions > logdriver.MaxPartitions || topic.FirstLane != 0 {
 			t.Fatalf("%q is read as %+v", text, topic)
 		}
-		if last := d.lanes.partition(topic.Partitions - 1); last.Topic != name || last.N != topic.Partitions-1 {
+		if last := s.partition(topic.Partitions - 1); last.Topic != name || last.N != topic.Partitions-1 {
 			t.Fatalf("%q has the last lane %+v", text, last)
 		}
 	})

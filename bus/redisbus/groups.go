@@ -9,8 +9,8 @@ import (
 )
 
 // Place implements logdriver.Places.
-func (d *directory) Place(ctx context.Context, c logdriver.Cursor) (logdriver.Position, int64, error) {
-	b, err := behind(ctx, d.client, d.scripts, d.lanes.partition(c.Lane).stream, c.Consumer)
+func (s *store) Place(ctx context.Context, c logdriver.Cursor) (logdriver.Position, int64, error) {
+	b, err := s.behind(ctx, s.partition(c.Lane).stream, c.Consumer)
 	if err != nil || !b.group {
 		return logdriver.Position{}, 0, err
 	}
@@ -22,11 +22,11 @@ func (d *directory) Place(ctx context.Context, c logdriver.Cursor) (logdriver.Po
 }
 
 // Forget implements logdriver.Places.
-func (d *directory) Forget(ctx context.Context, topic logdriver.Topic, leases []logdriver.Lease) error {
+func (s *store) Forget(ctx context.Context, topic logdriver.Topic, leases []logdriver.Lease) error {
 	for _, l := range leases {
-		stream := d.lanes.partition(l.Lane).stream
-		there, err := d.scripts.forget.Run(ctx, d.client,
-			[]string{stream, d.keys.lease(stream, l.Consumer)}, l.Holder, l.Token, l.Consumer).Bool()
+		stream := s.partition(l.Lane).stream
+		there, err := s.scripts.forget.Run(ctx, s.client,
+			[]string{stream, s.keys.lease(stream, l.Consumer)}, l.Holder, l.Token, l.Consumer).Bool()
 		if err == nil && !there {
 			err = logdriver.ErrLeaseLost
 		}
@@ -34,11 +34,11 @@ func (d *directory) Forget(ctx context.Context, topic logdriver.Topic, leases []
 			return err
 		}
 	}
-	_, err := d.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, l := range leases {
-			p.Del(ctx, d.starts(l.Cursor))
+			p.Del(ctx, s.starts(l.Cursor))
 		}
-		p.Del(ctx, d.keys.members(topic.Name, leases[0].Consumer))
+		p.Del(ctx, s.keys.members(topic.Name, leases[0].Consumer))
 		return nil
 	})
 	return err

@@ -55,12 +55,6 @@ func checkTopic(name string) error {
 	return nil
 }
 
-// lanes are the partitions that this process uses, with their streams.
-type lanes struct {
-	logdriver.Lanes
-	keys keys
-}
-
 // partition is one stream of a topic.
 type partition struct {
 	logdriver.Partition
@@ -68,7 +62,7 @@ type partition struct {
 }
 
 // partition returns the partition with that number.
-func (l *lanes) partition(lane int) partition {
-	p := l.Partition(lane)
-	return partition{p, l.keys.stream(p.Topic, p.N, p.Of)}
+func (s *store) partition(lane int) partition {
+	p := s.lanes.Partition(lane)
+	return partition{p, s.keys.stream(p.Topic, p.N, p.Of)}
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // newLog returns a log with one topic of one partition, which is lane 0.
-func newLog(t *testing.T) (*streamLog, string) {
+func newLog(t *testing.T) (*store, string) {
 	t.Helper()
 	client, err := redisdb.Open(servicetest.Redis(t), redisdb.Config{})
 	if err != nil {
@@ -32,11 +32,9 @@ func newLog(t *testing.T) (*streamLog, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &lanes{keys: k}
-	d := &directory{client: client, keys: k, scripts: scripts, lanes: r, logger: slog.New(slog.DiscardHandler)}
-	l := &streamLog{client: client, keys: k, scripts: scripts, lanes: r, directory: d, logger: d.logger}
+	l := &store{client: client, keys: k, scripts: scripts, logger: slog.New(slog.DiscardHandler)}
 	l.writes = &logdriver.Writes[*call]{Make: l.write}
-	if _, err := d.Ensure(t.Context(), logsub.Topic{Name: "topic", Partitions: 1}); err != nil {
+	if _, err := l.Ensure(t.Context(), logsub.Topic{Name: "topic", Partitions: 1}); err != nil {
 		t.Fatal(err)
 	}
 	stream := k.stream("topic", 0, 1)
@@ -53,7 +51,7 @@ func newLog(t *testing.T) (*streamLog, string) {
 	return l, stream
 }
 
-func (l *streamLog) put(t *testing.T, n int) {
+func (l *store) put(t *testing.T, n int) {
 	t.Helper()
 	var entries []log.Entry
 	for i := range n {
@@ -64,7 +62,7 @@ func (l *streamLog) put(t *testing.T, n int) {
 	}
 }
 
-func (l *streamLog) take(t *testing.T, group, holder string, ttl time.Duration) log.Lease {
+func (l *store) take(t *testing.T, group, holder string, ttl time.Duration) log.Lease {
 	t.Helper()
 	lease, err := l.Lease(t.Context(), log.Cursor{Consumer: group}, holder, ttl)
 	if err != nil {
@@ -165,7 +163,7 @@ func TestFencing(t *testing.T) {
 }
 
 // lapsed shortens the group's lease, and waits until it has expired.
-func lapsed(t *testing.T, l *streamLog, stream string) {
+func lapsed(t *testing.T, l *store, stream string) {
 	t.Helper()
 	if err := l.client.PExpire(t.Context(), l.keys.lease(stream, "group"), time.Millisecond).Err(); err != nil {
 		t.Fatal(err)
@@ -281,7 +279,6 @@ func TestPrune(t *testing.T) {
 // Members are listed in the order they joined, without the dead.
 func TestMembers(t *testing.T) {
 	l, _ := newLog(t)
-	d := l.directory
 	member := func(id string) logsub.Member { return logsub.Member{Topic: "topic", Group: "group", ID: id} }
 	beat := func(ttl time.Duration, ids ...string) {
 		t.Helper()
@@ -289,13 +286,13 @@ func TestMembers(t *testing.T) {
 		for _, id := range ids {
 			all = append(all, member(id))
 		}
-		if err := d.Beat(t.Context(), ttl, all); err != nil {
+		if err := l.Beat(t.Context(), ttl, all); err != nil {
 			t.Fatal(err)
 		}
 	}
 	members := func() []string {
 		t.Helper()
-		all, err := d.Members(t.Context(), "topic", "group")
+		all, err := l.Members(t.Context(), "topic", "group")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -314,7 +311,7 @@ func TestMembers(t *testing.T) {
 	for slices.Contains(members(), "y") {
 		<-tick.C
 	}
-	if err := d.Leave(t.Context(), member("x")); err != nil {
+	if err := l.Leave(t.Context(), member("x")); err != nil {
 		t.Fatal(err)
 	}
 	beat(time.Minute, "y") // it is back, as the newest

@@ -23,8 +23,8 @@ const (
 )
 
 // Read implements logdriver.Log.
-func (l *streamLog) Read(ctx context.Context, lane int, after logdriver.Position, max int) ([]logdriver.Entry, logdriver.Position, error) {
-	found, err := l.client.XRangeN(ctx, l.lanes.partition(lane).stream, start(after), "+", int64(max)).Result()
+func (s *store) Read(ctx context.Context, lane int, after logdriver.Position, max int) ([]logdriver.Entry, logdriver.Position, error) {
+	found, err := s.client.XRangeN(ctx, s.partition(lane).stream, start(after), "+", int64(max)).Result()
 	if err != nil {
 		return nil, after, err
 	}

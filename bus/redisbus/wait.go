@@ -14,19 +14,19 @@ import (
 const waitTimeout = time.Second
 
 // replicated runs the calls and waits for as many replicas as ?wait= requires.
-func (l *streamLog) replicated(ctx context.Context, calls []*call) (err error) {
-	if l.cfg.Wait == 0 {
-		return runAll(ctx, l.client, calls)
+func (s *store) replicated(ctx context.Context, calls []*call) (err error) {
+	if s.cfg.Wait == 0 {
+		return runAll(ctx, s.client, calls)
 	}
 	// WAIT counts only writes of its own connection.
-	conn := l.client.(*redis.Client).Conn()
+	conn := s.client.(*redis.Client).Conn()
 	defer conn.Close() //nolint:errcheck // it goes back to the pool
 	if err := runAll(ctx, conn, calls); err != nil {
 		return err
 	}
-	n, err := conn.Wait(ctx, l.cfg.Wait, waitTimeout).Result()
-	if err == nil && int(n) < l.cfg.Wait {
-		err = fault.MarkInfrastructure(fmt.Errorf("%w: %d of %d within %s", errNotReplicated, n, l.cfg.Wait, waitTimeout))
+	n, err := conn.Wait(ctx, s.cfg.Wait, waitTimeout).Result()
+	if err == nil && int(n) < s.cfg.Wait {
+		err = fault.MarkInfrastructure(fmt.Errorf("%w: %d of %d within %s", errNotReplicated, n, s.cfg.Wait, waitTimeout))
 	}
 	return err
 }

@@ -1,7 +1,6 @@
 package sqsbus
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	busdriver "github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/bus/sqsbus/internal/awsaccount"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -38,7 +38,7 @@ var (
 )
 
 // open makes a driver; with notify, topics are those of SNS.
-func open(ctx context.Context, at address, cfg Config, notify bool) (*driver, error) {
+func open(ctx context.Context, at awsaccount.Account, cfg Config, notify bool) (*driver, error) {
 	d := &driver{client: cfg.Client, cfg: cfg, groups: newGroups(notify)}
 	notifier := cfg.SNS
 	if d.client == nil {
@@ -47,10 +47,10 @@ func open(ctx context.Context, at address, cfg Config, notify bool) (*driver, er
 			return nil, err
 		}
 	}
-	d.queues = &queues{client: d.client, cfg: cfg, known: make(map[owner]queue)}
+	d.queues = &queues{client: d.client, cfg: cfg}
 	d.publisher = &publisher{sink: d.queues, cfg: cfg}
 	if notify {
-		d.topics = &topics{client: notifier, queues: d.client, cfg: cfg, known: make(map[string]string)}
+		d.topics = &topics{client: notifier, queues: d.client, cfg: cfg}
 		d.queues.topics, d.publisher.sink = d.topics, d.topics
 	}
 	return d, nil
@@ -67,19 +67,15 @@ func (d *driver) Ping(ctx context.Context) error {
 }
 
 // connect makes the clients, and returns that of SNS.
-func (d *driver) connect(ctx context.Context, at address) (*sns.Client, error) {
+func (d *driver) connect(ctx context.Context, at awsaccount.Account) (*sns.Client, error) {
 	account, transport, err := at.Load(ctx, func(next http.RoundTripper) http.RoundTripper { return whole{next} })
 	if err != nil {
 		return nil, fmt.Errorf("sqsbus: open: %w", err)
 	}
 	transport.MaxIdleConnsPerHost = 64
 	d.transport = transport
-	var endpoint *string // as the AWS tools find it
-	if at.endpoint != "" {
-		endpoint = &at.endpoint
-	}
-	d.client = sqs.NewFromConfig(account, func(o *sqs.Options) { o.BaseEndpoint = cmp.Or(endpoint, o.BaseEndpoint) })
-	return sns.NewFromConfig(account, func(o *sns.Options) { o.BaseEndpoint = cmp.Or(endpoint, o.BaseEndpoint) }), nil
+	d.client = sqs.NewFromConfig(account, func(o *sqs.Options) { o.BaseEndpoint = at.Base(o.BaseEndpoint) })
+	return sns.NewFromConfig(account, func(o *sns.Options) { o.BaseEndpoint = at.Base(o.BaseEndpoint) }), nil
 }
 
 func (d *driver) Capabilities() busdriver.Capabilities {
@@ -187,10 +183,7 @@ func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
 	if gone(err) {
 		return false, nil
 	}
-	if err != nil {
-		return false, translate("topic "+name, err)
-	}
-	return true, nil
+	return err == nil, translate("topic "+name, err)
 }
 
 // Topics implements driver.TopicFinder. A queue, or a topic of SNS, has the name of its topic

@@ -2,6 +2,7 @@ package sqsbus
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -20,10 +21,8 @@ type groups struct {
 
 // readers are the groups of one topic.
 type readers struct {
-	owner  string   // the declared group
-	known  []string // all that were declared or have subscribed
-	active string   // the group that subscribes now
-	n      int      // how many of its subscriptions
+	owner string         // the declared group
+	open  map[string]int // the subscriptions of each group that was declared or has subscribed
 }
 
 func newGroups(shared bool) *groups {
@@ -36,16 +35,10 @@ func (g *groups) of(topic, group string) (*readers, error) {
 	}
 	r := g.topics[topic]
 	if r == nil {
-		r = &readers{}
+		r = &readers{open: make(map[string]int)}
 		g.topics[topic] = r
 	}
 	return r, nil
-}
-
-func (r *readers) note(group string) {
-	if !slices.Contains(r.known, group) {
-		r.known = append(r.known, group)
-	}
 }
 
 // declare assigns the queue to a group. The redrive group owns none: it reads dead letters
@@ -63,7 +56,7 @@ func (g *groups) declare(topic, group string) error {
 		}
 		r.owner = group
 	}
-	r.note(group)
+	r.open[group] += 0
 	return nil
 }
 
@@ -72,25 +65,27 @@ func (g *groups) join(topic, group string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r, err := g.of(topic, group)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case g.shared:
-	case r.n > 0 && r.active != group:
-		return otherGroup(topic, r.active, group)
-	case r.owner != "" && r.owner != group && group != busdriver.RedriveGroup:
-		return otherGroup(topic, r.owner, group)
 	}
-	r.active = group
-	r.n++
-	r.note(group)
+	if !g.shared {
+		for other, n := range r.open {
+			if n > 0 && other != group {
+				return otherGroup(topic, other, group)
+			}
+		}
+		if r.owner != "" && r.owner != group && group != busdriver.RedriveGroup {
+			return otherGroup(topic, r.owner, group)
+		}
+	}
+	r.open[group]++
 	return nil
 }
 
-func (g *groups) leave(topic string) {
+func (g *groups) leave(topic, group string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.topics[topic].n--
+	g.topics[topic].open[group]--
 }
 
 // all returns the groups of a topic.
@@ -98,7 +93,7 @@ func (g *groups) all(topic string) []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if r := g.topics[topic]; r != nil {
-		return slices.Clone(r.known)
+		return slices.Collect(maps.Keys(r.open))
 	}
 	return nil
 }

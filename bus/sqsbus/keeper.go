@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
@@ -147,23 +148,20 @@ type request func(ctx context.Context, batch []*taken) (failed map[int]bool, err
 // be sent again.
 func (k *keeper) inBatches(ctx context.Context, all []*taken, send request) (again []*taken, err error) {
 	var mu sync.Mutex
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, senders)
-	for len(all) > 0 {
-		batch := all[:min(batchSize, len(all))]
-		all = all[len(batch):]
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
+	var group errgroup.Group
+	group.SetLimit(senders)
+	for batch := range slices.Chunk(all, batchSize) {
+		group.Go(func() error {
 			ctx, cancel := context.WithTimeout(ctx, opTimeout)
 			defer cancel()
-			failed, ferr := send(ctx, batch)
+			failed, err := send(ctx, batch)
 			mu.Lock()
 			defer mu.Unlock()
-			if ferr != nil && !gone(ferr) {
-				again, err = append(again, batch...), ferr
-				return
+			if err != nil && !gone(err) {
+				again = append(again, batch...)
+				return err
 			}
+			err = nil
 			for i, t := range batch {
 				if ours, bad := failed[i]; bad && !ours {
 					again, err = append(again, t), errors.New("SQS has refused a part of a request")
@@ -171,9 +169,10 @@ func (k *keeper) inBatches(ctx context.Context, all []*taken, send request) (aga
 				}
 				k.forget(t)
 			}
+			return err
 		})
 	}
-	wg.Wait()
+	err = group.Wait()
 	return again, err
 }
 
@@ -222,9 +221,7 @@ func (k *keeper) extend(ctx context.Context) {
 	k.mu.Lock()
 	all := slices.Collect(maps.Keys(k.held))
 	k.mu.Unlock()
-	for len(all) > 0 {
-		batch := all[:min(batchSize, len(all))]
-		all = all[len(batch):]
+	for batch := range slices.Chunk(all, batchSize) {
 		asked := time.Now()
 		bounded, cancel := context.WithTimeout(ctx, visibility/3)
 		failed, err := k.visibility(bounded, batch, visibility)

@@ -134,7 +134,7 @@ func (s *source) lastRound(ctx context.Context, unanswered []ask) {
 func (s *source) free() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.size - s.open
+	return s.size - len(s.waiting) - len(s.out)
 }
 
 // restore creates a queue that was deleted again.
@@ -180,10 +180,12 @@ func (s *source) receive(ctx context.Context, a ask) (int, error) {
 		if err != nil {
 			s.log.Error("bus: a message is delivered as far as it could be read", eventlog.Message(msg), slog.Any("error", err))
 		}
-		batch = append(batch, &taken{
+		t := &taken{
 			source: s, receipt: aws.ToString(m.ReceiptHandle), until: until,
 			message: busdriver.Message{ID: msg.UUID, Metadata: msg.Metadata, Payload: msg.Payload},
-		})
+		}
+		t.ctx, t.revoke = context.WithCancelCause(s.base)
+		batch = append(batch, t)
 	}
 	s.add(batch)
 	return len(batch), nil
@@ -193,13 +195,14 @@ func (s *source) receive(ctx context.Context, a ask) (int, error) {
 func (s *source) add(batch []*taken) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.open += len(batch)
 	for _, t := range batch {
 		s.keeper.keep(t)
 		if s.ended {
-			s.handBack(t)
+			s.keeper.release(t)
 			continue
 		}
+		s.received++
+		t.number = s.received
 		s.waiting = append(s.waiting, t)
 	}
 	if len(batch) > 0 {

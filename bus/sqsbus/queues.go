@@ -6,8 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -42,8 +40,7 @@ type queues struct {
 	cfg    Config
 	topics *topics // of SNS, if each group has a queue; nil if each topic has one
 
-	mu    sync.Mutex
-	known map[owner]queue
+	known sync.Map // from owner to queue
 }
 
 // owner is the owner of the queue that a group of a topic reads.
@@ -97,21 +94,14 @@ func (q *queues) name(of owner) (string, error) {
 // get returns the queue of a topic, or of a group of it, and creates it if it does not
 // exist.
 func (q *queues) get(ctx context.Context, topic, group string) (queue, error) {
-	q.mu.Lock()
-	found, ok := q.known[q.owner(topic, group)]
-	q.mu.Unlock()
-	if ok {
-		return found, nil
+	if found, ok := q.known.Load(q.owner(topic, group)); ok {
+		return found.(queue), nil
 	}
 	return q.ensure(ctx, topic, group, 0)
 }
 
 // lose makes the next get look the queue up again.
-func (q *queues) lose(topic, group string) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	delete(q.known, q.owner(topic, group))
-}
+func (q *queues) lose(topic, group string) { q.known.Delete(q.owner(topic, group)) }
 
 // ensure creates a queue, or checks an existing one. A retention that is not zero replaces
 // that of an existing queue. A group's queue is subscribed to its topic.
@@ -152,9 +142,7 @@ func (q *queues) ensure(ctx context.Context, topic, group string, retention time
 			return queue{}, err
 		}
 	}
-	q.mu.Lock()
-	q.known[of] = found
-	q.mu.Unlock()
+	q.known.Store(of, found)
 	return found, nil
 }
 
@@ -225,8 +213,9 @@ func (q *queues) send(ctx context.Context, url string, batch []types.SendMessage
 func seconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
 
 // all returns the queues found so far.
-func (q *queues) all() []queue {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return slices.Collect(maps.Values(q.known))
+func (q *queues) all() (found []queue) {
+	for _, one := range q.known.Range {
+		found = append(found, one.(queue))
+	}
+	return found
 }

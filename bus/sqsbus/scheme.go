@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sns"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	busdriver "github.com/millrace-go/millrace/bus/driver"
-	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/bus/sqsbus/internal/awsaccount"
 )
 
@@ -122,9 +120,9 @@ func (scheme) Names() []string { return []string{"sqs", "sns"} }
 func (s scheme) Open(ctx context.Context, u *url.URL) (busdriver.Driver, error) {
 	cfg, notify := s.cfg, u.Scheme == "sns"
 	params := busdriver.NewParams(u)
-	endpoint, token := params.String("endpoint", ""), params.String("session_token", "")
-	role, externalID := params.String("role", ""), params.String("external_id", "")
-	ca := params.String("cacertfile", "")
+	for _, name := range awsaccount.Parameters() {
+		params.String(name, "") // known here, and read as part of the account
+	}
 	cfg.Standard = !params.Bool("fifo", !cfg.Standard)
 	cfg.Prefix = params.String("prefix", cfg.Prefix)
 	cfg.Visibility = params.Duration("visibility", cfg.Visibility)
@@ -138,36 +136,9 @@ func (s scheme) Open(ctx context.Context, u *url.URL) (busdriver.Driver, error) 
 	if err := cfg.validate(notify); err != nil {
 		return nil, err
 	}
-	at, err := addressOf(u, endpoint, ca, token, role, externalID)
+	at, err := awsaccount.Of(u)
 	if err != nil {
 		return nil, err
 	}
 	return open(ctx, at, cfg, notify)
-}
-
-// address is the account and the server of a URL.
-type address struct {
-	awsaccount.Account
-	endpoint string
-}
-
-func addressOf(u *url.URL, endpoint, ca, sessionToken, role, externalID string) (a address, err error) {
-	if u.Path != "" && u.Path != "/" {
-		return a, errors.New("the URL has a path, and needs none; topics name the queues, and ?prefix= goes before all of them")
-	}
-	if endpoint != "" {
-		e, err := kit.ParseURL(endpoint)
-		if err != nil || (e.Scheme != "http" && e.Scheme != "https") || e.Host == "" || e.User != nil {
-			return a, errors.New("the endpoint is no URL of a server; write ?endpoint=http://host:port")
-		}
-	}
-	if ca != "" && !strings.HasPrefix(endpoint, "https://") {
-		return a, errors.New("parameter \"cacertfile\" needs a server with TLS; write endpoint=https://host:port")
-	}
-	account, err := awsaccount.Of(u, sessionToken, role, externalID)
-	if err != nil {
-		return a, err
-	}
-	account.CA = ca
-	return address{Account: account, endpoint: endpoint}, nil
 }

@@ -6,17 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/millrace-go/millrace/bus"
 	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/fault"
 )
-
-// nackDelay is how long a returned message waits for its next delivery. The engine makes
-// retries with longer pauses.
-var nackDelay = kit.Backoff{Initial: 5 * time.Millisecond, Max: 100 * time.Millisecond}
 
 // source is one reader of a queue. Its parts:
 //
@@ -36,18 +31,17 @@ type source struct {
 	base   context.Context // its values are passed to the deliveries
 	keeper *keeper
 
-	stop     chan struct{} // closed by Close: end the intake
-	stopOnce sync.Once
-	done     chan struct{} // closed after run
-	ready    kit.Signal    // Fetch has something to look at
-	room     kit.Signal    // poll may have room
+	intake context.Context // ends with Close
+	stop   context.CancelFunc
+	done   chan struct{} // closed after run
+	ready  kit.Signal    // Fetch has something to look at
+	room   kit.Signal    // poll may have room
 
 	mu       sync.Mutex
 	ended    bool                // the intake has ended
-	waiting  []*taken            // received, to be handed over in this order
-	returned []*taken            // returned, to be handed over again before those
+	received int                 // how many messages, so far
+	waiting  []*taken            // to be handed over, in the order they were received
 	out      map[*taken]struct{} // handed over and not settled
-	open     int                 // received and not settled
 	err      error
 }
 
@@ -66,9 +60,9 @@ func (d *driver) Source(ctx context.Context, topic, group string, size int) (bus
 	s := &source{
 		driver: d, queue: q, group: group, size: size, base: context.WithoutCancel(ctx),
 		log:  d.cfg.Logger.With(slog.String("topic", topic), slog.String("group", group)),
-		stop: make(chan struct{}), done: make(chan struct{}),
-		ready: kit.NewSignal(), room: kit.NewSignal(), out: make(map[*taken]struct{}),
+		done: make(chan struct{}), ready: kit.NewSignal(), room: kit.NewSignal(), out: make(map[*taken]struct{}),
 	}
+	s.intake, s.stop = context.WithCancel(s.base)
 	s.keeper = newKeeper(s)
 	go s.run()
 	return s, nil
@@ -76,29 +70,18 @@ func (d *driver) Source(ctx context.Context, topic, group string, size int) (bus
 
 // Fetch is that of [busdriver.Source].
 func (s *source) Fetch(ctx context.Context, most int) ([]busdriver.Delivery, error) {
-	return busdriver.Fetch(ctx, s.ready, s.stop, bus.ErrClosed, func() []busdriver.Delivery { return s.collect(most) })
+	return busdriver.Fetch(ctx, s.ready, s.intake.Done(), bus.ErrClosed, func() []busdriver.Delivery { return s.collect(most) })
 }
 
-// collect takes the ready messages: returned ones come first, once their delay is over, and
-// all others wait for them.
+// collect takes the next messages.
 func (s *source) collect(most int) (all []busdriver.Delivery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
-	for len(all) < most && !s.ended {
-		var t *taken
-		switch {
-		case len(s.returned) > 0 && s.returned[0].due.After(now):
-			return all
-		case len(s.returned) > 0:
-			t, s.returned = s.returned[0], s.returned[1:]
-		case len(s.waiting) > 0:
-			t, s.waiting = s.waiting[0], s.waiting[1:]
-		default:
-			return all
-		}
+	for len(all) < most && len(s.waiting) > 0 {
+		t := s.waiting[0]
+		s.waiting = s.waiting[1:]
 		if t.left() <= 0 { // SQS may have given it to another consumer
-			s.settle()
+			s.room.Send()
 			s.keeper.forget(t)
 			continue
 		}
@@ -112,18 +95,15 @@ func (s *source) collect(most int) (all []busdriver.Delivery) {
 // messages of its answer are handed back too.
 func (s *source) run() {
 	defer close(s.done)
-	intake, cancel := context.WithCancel(s.base)
-	defer cancel()
-	var parts, kept sync.WaitGroup
+	var polls, kept sync.WaitGroup
 	kept.Go(func() { s.keeper.run(s.base) })
-	parts.Go(func() { s.poll(intake) })
-	<-s.stop
-	cancel()
+	polls.Go(func() { s.poll(s.intake) })
+	<-s.intake.Done()
 	s.endIntake()
-	parts.Wait()
+	polls.Wait()
 	s.keeper.end()
 	kept.Wait()
-	s.driver.groups.leave(s.queue.topic)
+	s.driver.groups.leave(s.queue.topic, s.group)
 }
 
 // endIntake hands back all messages that are not settled.
@@ -131,20 +111,20 @@ func (s *source) endIntake() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = true
-	for _, t := range append(s.returned, s.waiting...) {
-		s.handBack(t)
+	for _, t := range s.waiting {
+		s.keeper.release(t)
 	}
 	for t := range s.out {
-		s.handBack(t)
+		s.keeper.release(t)
 	}
-	s.returned, s.waiting = nil, nil
+	s.waiting = nil
 	clear(s.out)
 }
 
 // Close is that of [busdriver.Source]: it deletes acknowledged messages and hands the rest
 // back. Further calls wait for the first.
 func (s *source) Close() error {
-	s.stopOnce.Do(func() { close(s.stop) })
+	s.stop()
 	<-s.done
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,16 +136,4 @@ func (s *source) failed(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.err = errors.Join(s.err, err)
-}
-
-// handBack lets SQS deliver the message again; s.mu is held.
-func (s *source) handBack(t *taken) {
-	s.settle()
-	s.keeper.release(t)
-}
-
-// settle ends the handling of a message in this source; s.mu is held.
-func (s *source) settle() {
-	s.open--
-	s.room.Send()
 }

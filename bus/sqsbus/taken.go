@@ -1,8 +1,10 @@
 package sqsbus
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,49 +18,34 @@ type taken struct {
 	message busdriver.Message
 	receipt string
 
-	// Guarded by the source's mu.
-	backs int
-	due   time.Time // after Back: when to hand it over again
+	number int                     // of the received messages; guarded by the source's mu
+	ctx    context.Context         // ends when SQS has given it to another consumer, or may have
+	revoke context.CancelCauseFunc // ends ctx
 
-	mu     sync.Mutex
-	until  time.Time // the least time for which SQS leaves it to us
-	lost   bool      // SQS has given it to another consumer, or may have
-	ctx    context.Context
-	revoke context.CancelCauseFunc
+	mu    sync.Mutex
+	until time.Time // the least time for which SQS leaves it to us
 }
 
 // Message is that of [busdriver.Delivery].
 func (t *taken) Message() busdriver.Message { return t.message }
 
 // Context is that of [busdriver.Delivery].
-func (t *taken) Context() context.Context {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.ctx == nil {
-		t.ctx, t.revoke = context.WithCancelCause(t.source.base)
-		if t.lost {
-			t.revoke(busdriver.ErrRevoked)
-		}
-	}
-	return t.ctx
-}
+func (t *taken) Context() context.Context { return t.ctx }
 
 // Done is that of [busdriver.Delivery].
 func (t *taken) Done() {
 	t.settled(func(s *source) {
-		s.settle()
+		s.room.Send()
 		s.keeper.delete(t)
 	})
 }
 
-// Back is that of [busdriver.Delivery].
+// Back is that of [busdriver.Delivery]. The message is handed over again in its old place.
 func (t *taken) Back() {
 	t.settled(func(s *source) {
-		t.backs++
-		wait := nackDelay.Delay(t.backs)
-		t.due = time.Now().Add(wait)
-		s.returned = append(s.returned, t)
-		time.AfterFunc(wait, s.ready.Send)
+		i, _ := slices.BinarySearchFunc(s.waiting, t, func(a, b *taken) int { return cmp.Compare(a.number, b.number) })
+		s.waiting = slices.Insert(s.waiting, i, t)
+		s.ready.Send()
 	})
 }
 
@@ -76,11 +63,11 @@ func (t *taken) settled(do func(*source)) {
 
 // left is how long the message certainly belongs to this source.
 func (t *taken) left() time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.lost {
+	if t.ctx.Err() != nil {
 		return 0
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	return time.Until(t.until)
 }
 
@@ -92,15 +79,10 @@ func (t *taken) extend(until time.Time) {
 
 // lose takes the message away from its handler.
 func (t *taken) lose() {
-	t.mu.Lock()
-	t.lost = true
-	if t.revoke != nil {
-		t.revoke(busdriver.ErrRevoked)
-	}
-	t.mu.Unlock()
+	t.revoke(busdriver.ErrRevoked)
 	t.settled(func(s *source) {
 		s.log.Warn("bus: SQS has taken a message back, and delivers it again", slog.String("id", t.message.ID))
-		s.settle()
+		s.room.Send()
 		s.keeper.forget(t)
 	})
 }

@@ -24,9 +24,7 @@ type topics struct {
 	client *sns.Client
 	queues *sqs.Client
 	cfg    Config
-
-	mu    sync.Mutex
-	known map[string]string // ARNs
+	known  sync.Map // from a topic to its ARN
 }
 
 // name is the name in SNS of a topic: dots become dashes. Two topics that would share one
@@ -43,11 +41,8 @@ func (t *topics) name(topic string) (string, error) {
 
 // address implements sink: the topic's ARN. It is created if it does not exist.
 func (t *topics) address(ctx context.Context, topic string) (string, error) {
-	t.mu.Lock()
-	arn, ok := t.known[topic]
-	t.mu.Unlock()
-	if ok {
-		return arn, nil
+	if arn, ok := t.known.Load(topic); ok {
+		return arn.(string), nil
 	}
 	return t.ensure(ctx, topic)
 }
@@ -62,18 +57,12 @@ func (t *topics) ensure(ctx context.Context, topic string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.known[topic] = arn
+	t.known.Store(topic, arn)
 	return arn, nil
 }
 
 // forget implements sink.
-func (t *topics) forget(topic string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.known, topic)
-}
+func (t *topics) forget(topic string) { t.known.Delete(topic) }
 
 func (t *topics) make(ctx context.Context, name, topic string) (string, error) {
 	in := &sns.CreateTopicInput{Name: &name, Tags: []snstypes.Tag{{Key: aws.String(topicTag), Value: &topic}}}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millrace-go/millrace/bus/sqsbus/internal/awsaccount"
 	"github.com/millrace-go/millrace/internal/rawurl"
 )
 
@@ -23,14 +24,18 @@ func FuzzAddress(f *testing.F) {
 			return
 		}
 		q := u.Query()
-		a, err := addressOf(u, endpoint, "", mark+secret, q.Get("role"), q.Get("external_id"))
+		q.Set("endpoint", endpoint)
+		q.Set("session_token", mark+secret)
+		q.Del("cacertfile")
+		u.RawQuery = q.Encode()
+		a, err := awsaccount.Of(u)
 		if err != nil {
 			if strings.Contains(fmt.Sprintf("%v %+v", err, err), mark) {
 				t.Fatal(err)
 			}
 			return
 		}
-		if a.Region == "" || strings.ContainsAny(a.Region, "/@") || a.Key == "" || !strings.HasPrefix(a.Secret, mark) || a.SessionToken == "" || a.endpoint != endpoint {
+		if a.Region == "" || strings.ContainsAny(a.Region, "/@") || a.Key == "" || !strings.HasPrefix(a.Secret, mark) || a.SessionToken == "" || a.Endpoint != endpoint {
 			t.Fatalf("%q is the region %q", rest, a.Region)
 		}
 	})

@@ -14,29 +14,16 @@ type Window[P comparable] struct {
 	total   int
 	taken   map[P]int
 	waiting map[P]struct{}
-	stopped bool
-	idle    chan struct{} // closed when stopped and nothing is taken
 }
 
 // NewWindow makes a window of size messages. kick tells a refused partition that it may try
 // again; kick must not wait.
 func NewWindow[P comparable](size int, kick func(P)) *Window[P] {
-	return &Window[P]{size: size, kick: kick, taken: map[P]int{}, waiting: map[P]struct{}{}, idle: make(chan struct{})}
+	return &Window[P]{size: size, kick: kick, taken: map[P]int{}, waiting: map[P]struct{}{}}
 }
 
 // Size is the number of messages that the window holds.
 func (w *Window[P]) Size() int { return w.size }
-
-// Stop ends taking: later calls of Take take nothing.
-func (w *Window[P]) Stop() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.stopped = true
-	w.check()
-}
-
-// Idle returns a channel that is closed once the window is stopped and empty.
-func (w *Window[P]) Idle() <-chan struct{} { return w.idle }
 
 // Join adds a partition and gives it its part.
 func (w *Window[P]) Join(p P) {
@@ -60,9 +47,6 @@ func (w *Window[P]) Leave(p P) {
 func (w *Window[P]) Take(p P, most int) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.stopped {
-		return 0
-	}
 	n := min(most, w.free(p))
 	if n <= 0 {
 		w.waiting[p] = struct{}{}
@@ -101,17 +85,5 @@ func (w *Window[P]) wake() {
 	for p := range w.waiting {
 		delete(w.waiting, p)
 		w.kick(p)
-	}
-	w.check()
-}
-
-func (w *Window[P]) check() {
-	if !w.stopped || w.total > 0 {
-		return
-	}
-	select {
-	case <-w.idle:
-	default:
-		close(w.idle)
 	}
 }

@@ -1,12 +1,12 @@
 package kafkawatermill
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
-	"strconv"
 
 	"github.com/IBM/sarama"
 	"github.com/ThreeDotsLabs/watermill"
@@ -36,24 +36,16 @@ type shows interface {
 }
 
 func newDriver(native busdriver.Driver, u *url.URL, to address, settings kafkabus.Config, cfg Config) (*driver, error) {
-	change := cfg.Sarama
-	if change == nil {
-		change = func(*sarama.Config) {}
-	}
 	producer, consumer := publishing(to), consuming(to, settings)
-	change(producer)
-	change(consumer)
+	if cfg.Sarama != nil {
+		cfg.Sarama(producer)
+		cfg.Sarama(consumer)
+	}
 	if err := errors.Join(producer.Validate(), consumer.Validate()); err != nil {
 		return nil, fmt.Errorf("Config.Sarama: %w", err)
 	}
-	marshaler := cfg.Marshaler
-	if marshaler == nil {
-		marshaler = wire()
-	}
-	topics := &topics{native: native, make: true}
-	if v := u.Query().Get("autocreate"); v != "" {
-		topics.make, _ = strconv.ParseBool(v) //nolint:errcheck // the native transport has read it
-	}
+	marshaler := cmp.Or(cfg.Marshaler, wire())
+	topics := &topics{native: native, make: busdriver.NewParams(u).Bool("autocreate", true)}
 	ping := native.(busdriver.Pinger).Ping
 	logger := watermill.NewSlogLoggerWithLevelMapping(settings.Logger, map[slog.Level]slog.Level{slog.LevelInfo: slog.LevelDebug})
 	d, err := watermillbus.New(watermillbus.Config{

@@ -93,13 +93,8 @@ func consuming(to address, native kafkabus.Config) *sarama.Config {
 	c.Consumer.Return.Errors = true // Watermill reads them
 	c.Consumer.Offsets.Initial = sarama.OffsetOldest
 	c.Consumer.IsolationLevel = sarama.ReadCommitted
-	c.Consumer.Offsets.AutoCommit.Interval = 500 * time.Millisecond
-	if native.CommitInterval > 0 {
-		c.Consumer.Offsets.AutoCommit.Interval = native.CommitInterval
-	}
-	if native.SessionTimeout > 0 {
-		c.Consumer.Group.Session.Timeout = native.SessionTimeout
-	}
+	c.Consumer.Offsets.AutoCommit.Interval = cmp.Or(native.CommitInterval, 500*time.Millisecond)
+	c.Consumer.Group.Session.Timeout = cmp.Or(native.SessionTimeout, c.Consumer.Group.Session.Timeout)
 	c.Consumer.Group.Rebalance.Retry.Backoff, c.Consumer.Group.Rebalance.Retry.Max = 250*time.Millisecond, 30
 	c.Consumer.Group.Heartbeat.Interval = c.Consumer.Group.Session.Timeout / 10
 	return c

@@ -115,45 +115,35 @@ func (s *subscriber) Close() error {
 // reads is the client of a subscriber, whose reads can be ended.
 type reads struct {
 	redis.UniversalClient
-	mu    sync.Mutex
+	mu    sync.RWMutex // read-locked by reads
 	ended bool
-	calls sync.WaitGroup
-}
-
-// begin reports whether a read may begin.
-func (r *reads) begin() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.ended {
-		r.calls.Add(1)
-	}
-	return !r.ended
 }
 
 // XReadGroup reads the next message, unless reads were ended.
 func (r *reads) XReadGroup(ctx context.Context, a *redis.XReadGroupArgs) *redis.XStreamSliceCmd {
-	if !r.begin() {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.ended {
 		cmd := redis.NewXStreamSliceCmd(ctx)
 		cmd.SetErr(redis.Nil)
 		return cmd
 	}
-	defer r.calls.Done()
 	return r.UniversalClient.XReadGroup(ctx, a)
 }
 
 // XClaim takes messages over, unless reads were ended.
 func (r *reads) XClaim(ctx context.Context, a *redis.XClaimArgs) *redis.XMessageSliceCmd {
-	if !r.begin() {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.ended {
 		return redis.NewXMessageSliceCmd(ctx) // none
 	}
-	defer r.calls.Done()
 	return r.UniversalClient.XClaim(ctx, a)
 }
 
 // end waits for the current read, and makes later ones find nothing.
 func (r *reads) end() {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.ended = true
-	r.mu.Unlock()
-	r.calls.Wait()
 }

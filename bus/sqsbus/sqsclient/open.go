@@ -2,7 +2,6 @@
 package sqsclient
 
 import (
-	"cmp"
 	"context"
 	"net/url"
 
@@ -15,37 +14,31 @@ import (
 
 // Open makes a client of SQS for a transport's URL; done closes its connections.
 func Open(ctx context.Context, u *url.URL, options ...func(*sqs.Options)) (_ *sqs.Client, done func(), err error) {
-	account, endpoint, done, err := load(ctx, u)
+	account, at, done, err := load(ctx, u)
 	if err != nil {
 		return nil, nil, err
 	}
-	options = append(options, func(o *sqs.Options) { o.BaseEndpoint = cmp.Or(endpoint, o.BaseEndpoint) })
+	options = append(options, func(o *sqs.Options) { o.BaseEndpoint = at.Base(o.BaseEndpoint) })
 	return sqs.NewFromConfig(account, options...), done, nil
 }
 
 // OpenSNS makes a client of SNS in the same way.
 func OpenSNS(ctx context.Context, u *url.URL, options ...func(*sns.Options)) (_ *sns.Client, done func(), err error) {
-	account, endpoint, done, err := load(ctx, u)
+	account, at, done, err := load(ctx, u)
 	if err != nil {
 		return nil, nil, err
 	}
-	options = append(options, func(o *sns.Options) { o.BaseEndpoint = cmp.Or(endpoint, o.BaseEndpoint) })
+	options = append(options, func(o *sns.Options) { o.BaseEndpoint = at.Base(o.BaseEndpoint) })
 	return sns.NewFromConfig(account, options...), done, nil
 }
 
-func load(ctx context.Context, u *url.URL) (account aws.Config, endpoint *string, done func(), err error) {
-	q := u.Query()
-	at, err := awsaccount.Of(u, q.Get("session_token"), q.Get("role"), q.Get("external_id"))
-	if err != nil {
-		return account, nil, nil, err
+func load(ctx context.Context, u *url.URL) (account aws.Config, at awsaccount.Account, done func(), err error) {
+	if at, err = awsaccount.Of(u); err != nil {
+		return account, at, nil, err
 	}
-	at.CA = q.Get("cacertfile")
 	account, transport, err := at.Load(ctx, nil)
 	if err != nil {
-		return account, nil, nil, err
+		return account, at, nil, err
 	}
-	if given := q.Get("endpoint"); given != "" {
-		endpoint = &given
-	}
-	return account, endpoint, transport.CloseIdleConnections, nil
+	return account, at, transport.CloseIdleConnections, nil
 }

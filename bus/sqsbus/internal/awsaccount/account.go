@@ -1,9 +1,9 @@
 // Package awsaccount is the account of AWS that a URL names: a region, the credentials, and
-// the role that they assume.
+// the role that they assume; or another server with the protocol of AWS.
 //
-//	a, err := awsaccount.Of(u, "session_token's value", "role's", "external_id's")
+//	a, err := awsaccount.Of(u)
 //	cfg, transport, err := a.Load(ctx, nil)
-//	client := sqs.NewFromConfig(cfg)
+//	client := sqs.NewFromConfig(cfg, func(o *sqs.Options) { o.BaseEndpoint = a.Base(o.BaseEndpoint) })
 //	defer transport.CloseIdleConnections()
 package awsaccount
 
@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
+
+	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
 // Account is the account of a URL. The zero value of a field leaves it to the AWS tools.
@@ -23,29 +25,54 @@ type Account struct {
 	SessionToken string // of keys that expire
 	Role         string // the ARN of a role to assume
 	ExternalID   string // required by the role's trust policy
+	Endpoint     string // another server
 	CA           string // the PEM file of an authority to trust beside the system's
 }
 
-// Of reads scheme://key:secret@region and the parameters session_token, role and
-// external_id, which the caller has taken from the query.
-func Of(u *url.URL, sessionToken, role, externalID string) (a Account, err error) {
-	switch {
-	case u.Hostname() == "":
-		return a, fmt.Errorf("the URL names no region; write %s://eu-central-1", u.Scheme)
-	case u.Port() != "":
-		return a, errors.New("the URL's host is a region and has no port; name a server by ?endpoint=http://host:port")
+// Parameters lists the parameters of a URL that [Of] reads.
+func Parameters() []string {
+	return []string{"session_token", "role", "external_id", "endpoint", "cacertfile"}
+}
+
+// Base returns the base endpoint of a client, which has found have.
+func (a Account) Base(have *string) *string {
+	if a.Endpoint == "" {
+		return have
 	}
-	a = Account{Region: u.Hostname(), SessionToken: sessionToken, Role: role, ExternalID: externalID}
-	if u.User != nil {
-		a.Key = u.User.Username()
-		if a.Secret, _ = u.User.Password(); a.Secret == "" || a.Key == "" {
-			return Account{}, fmt.Errorf("the URL has half a credential; write %s://key:secret@region, or no user at all", u.Scheme)
-		}
+	return &a.Endpoint
+}
+
+// Of reads scheme://key:secret@region and the [Parameters].
+func Of(u *url.URL) (Account, error) {
+	q := u.Query()
+	a := Account{
+		Region: u.Hostname(), SessionToken: q.Get("session_token"), Role: q.Get("role"), ExternalID: q.Get("external_id"),
+		Endpoint: q.Get("endpoint"), CA: q.Get("cacertfile"), Key: u.User.Username(),
+	}
+	a.Secret, _ = u.User.Password()
+	switch {
+	case u.Path != "" && u.Path != "/":
+		return Account{}, errors.New("the URL has a path, and needs none; topics name the queues, and ?prefix= goes before all of them")
+	case a.Endpoint != "" && !isServer(a.Endpoint):
+		return Account{}, errors.New("the endpoint is no URL of a server; write ?endpoint=http://host:port")
+	case a.CA != "" && !strings.HasPrefix(a.Endpoint, "https://"):
+		return Account{}, errors.New("parameter \"cacertfile\" needs a server with TLS; write endpoint=https://host:port")
+	case a.Region == "":
+		return Account{}, fmt.Errorf("the URL names no region; write %s://eu-central-1", u.Scheme)
+	case u.Port() != "":
+		return Account{}, errors.New("the URL's host is a region and has no port; name a server by ?endpoint=http://host:port")
+	case u.User != nil && (a.Secret == "" || a.Key == ""):
+		return Account{}, fmt.Errorf("the URL has half a credential; write %s://key:secret@region, or no user at all", u.Scheme)
 	}
 	if err := a.validate(u.Scheme); err != nil {
 		return Account{}, err
 	}
 	return a, nil
+}
+
+func isServer(endpoint string) bool {
+	e, err := kit.ParseURL(endpoint)
+	return err == nil && (e.Scheme == "http" || e.Scheme == "https") && e.Host != "" && e.User == nil
 }
 
 func (a Account) validate(scheme string) error {
