@@ -10,3 +10,9 @@ import (
 func (b *Booking) EndFound(ctx context.Context, tx *sql.Tx, ids ...string) (int, error) {
 	return b.endFound(ctx, tx, ids)
 }
+
+// HoldIn reserves seats inside tx.
+func (b *Booking) HoldIn(ctx context.Context, tx *sql.Tx, id, member, show string, seats []string) error {
+	_, err := b.hold(ctx, tx, id, member, show, seats)
+	return err
+}

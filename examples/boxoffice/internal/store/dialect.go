@@ -25,6 +25,8 @@ type dialect struct {
 	check    func(u *url.URL) error // of a URL, before anything is opened
 	classify fault.Classifier
 	isUnique func(error) bool
+	// filled runs once the tables have their shows and seats; "" for nothing.
+	filled string
 	// groupCommit reports whether writers share commits (see Store.Write).
 	groupCommit bool
 	// returns reports whether UPDATE … RETURNING is supported (see Store.Update).

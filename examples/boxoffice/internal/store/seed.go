@@ -62,6 +62,7 @@ func price(row int) int64 {
 // seed makes the missing shows, their seats, and their facts. A complete show costs
 // one read.
 func (s *Store) seed(ctx context.Context) error {
+	made := false
 	for i, show := range shows() {
 		var seats int
 		var billed bool
@@ -84,6 +85,12 @@ func (s *Store) seed(ctx context.Context) error {
 		})
 		if err != nil {
 			return fmt.Errorf("store: make %s: %w", show.id, err)
+		}
+		made = true
+	}
+	if made && s.dialect.filled != "" {
+		if _, err := s.writer.ExecContext(ctx, s.dialect.filled); err != nil {
+			return fmt.Errorf("store: after the shows were made: %w", err)
 		}
 	}
 	return nil
