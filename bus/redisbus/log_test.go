@@ -51,20 +51,20 @@ func newLog(t *testing.T) (*store, string) {
 	return l, stream
 }
 
-func (l *store) put(t *testing.T, n int) {
+func (s *store) put(t *testing.T, n int) {
 	t.Helper()
 	var entries []log.Entry
 	for i := range n {
 		entries = append(entries, log.Entry{MessageID: fmt.Sprint(i), Payload: []byte("x")})
 	}
-	if err := l.append(t.Context(), entries); err != nil {
+	if err := s.append(t.Context(), entries); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (l *store) take(t *testing.T, group, holder string, ttl time.Duration) log.Lease {
+func (s *store) take(t *testing.T, group, holder string, ttl time.Duration) log.Lease {
 	t.Helper()
-	lease, err := l.Lease(t.Context(), log.Cursor{Consumer: group}, holder, ttl)
+	lease, err := s.Lease(t.Context(), log.Cursor{Consumer: group}, holder, ttl)
 	if err != nil {
 		t.Fatal(err)
 	}
