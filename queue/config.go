@@ -37,7 +37,8 @@ type Config struct {
 	// Visitor.Lane. None by default.
 	Lanes []Lane
 	// Tick and Batch bound the pace of admission from the line: Batch in each Tick
-	// and event, over all processes; 1 s and 100 by default.
+	// and event, over all processes; 1 s and 100 by default. A line that begins is
+	// noticed within a second by processes that do not serve its visitors.
 	Tick  time.Duration
 	Batch int
 	// SweepEvery is the interval between removals of silent users; 30 s by default.

@@ -41,6 +41,7 @@
 //	processes, and through a loss of the store's data     TestChallengeOfAnEvent, challenge-of-operators-holds,
 //	… and a join costs no call of the store more           TestAJoinCostsNoCallMore
 //	the pace is the room's, however many admitters run    tick-guard, admissions-race, TestSeveralAdmitters
+//	… and where no user waits they ask once a second       TestARoomWithoutALineIsLookedAtSeldom
 //	one bad event does not hold up the others             TestOneBadEventHoldsUpNoOther
 //	a position is exact, at most a snapshot old           TestSnapshotIsTheLine, TestPositionsAreThoseOfTheLine
 //	… and never goes back within a process                TestAPositionDoesNotGoBack, TestASnapshotThatComesLateTakesNothingBack
@@ -92,6 +93,7 @@
 //	no user enters an empty house, returns go on          TestNobodyEntersAnEmptyHouse, an-empty-house-admits-nobody
 //	seats that come back to a house that was sold out are
 //	for those that wait, before newcomers                 returned-seats-are-for-the-line
+//	a stock that the store knows is told seldom           TestAKnownStockIsNotToldAgain
 //	a new room waits for its stock, at most a minute      closed-until-the-stock-is-told, TestAStockThatNeverAnswered
 //	the last answer holds for a minute, and an empty
 //	house stays closed                                    TestAStockThatDoesNotAnswer, TestASoldOutHouseStaysSo
