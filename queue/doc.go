@@ -41,7 +41,7 @@
 //	processes, and through a loss of the store's data     TestChallengeOfAnEvent, challenge-of-operators-holds,
 //	… and a join costs no call of the store more           TestAJoinCostsNoCallMore
 //	the pace is the room's, however many admitters run    tick-guard, admissions-race, TestSeveralAdmitters
-//	… and where no user waits they ask once a second       TestARoomWithoutALineIsLookedAtSeldom
+//	… and where no user waits they ask once a second      TestARoomWithoutALineIsLookedAtSeldom
 //	one bad event does not hold up the others             TestOneBadEventHoldsUpNoOther
 //	a position is exact, at most a snapshot old           TestSnapshotIsTheLine, TestPositionsAreThoseOfTheLine
 //	… and never goes back within a process                TestAPositionDoesNotGoBack, TestASnapshotThatComesLateTakesNothingBack
