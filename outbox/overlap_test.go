@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -65,7 +66,7 @@ func TestRoundsOverlap(t *testing.T) {
 					stop := b.start(cfg)
 					time.Sleep(time.Second)
 					got := b.order()
-					if !slices.Contains(got, "k008-2") && !slices.Contains(got, "k009-2") && !slices.Contains(got, "k010-2") {
+					if !slices.ContainsFunc(got, func(n string) bool { return strings.HasSuffix(n, "-2") }) {
 						t.Errorf("no lane goes on with the next batch beside one that waits: %v", got)
 					}
 					if len(got) >= 2*perBatch || slices.Contains(got, "k007-2") {
