@@ -14,7 +14,7 @@ type stock struct {
 	left  int
 	at    int64 // when it was told; 0 before the first time
 	base  int64 // how many were inside then, less entered
-	out   int64 // when it was last 0; 0 if it never was
+	out   int64 // when it was told after a stock of 0 the last time; 0 for never
 }
 
 // restock takes what the event can serve from now on. A cleared room goes on with what it
@@ -23,7 +23,7 @@ func (m *room) restock(c driver.Change, now int64) {
 	switch s := c.Stock; {
 	case s != nil:
 		out := m.stock.out
-		if s.Known && s.Left == 0 || m.stock.known && m.stock.left == 0 {
+		if m.stock.known && m.stock.left == 0 {
 			out = now
 		}
 		m.stock = stock{known: s.Known, left: s.Left, at: now, base: int64(len(m.inside.users)) - m.entered, out: out}

@@ -28,7 +28,7 @@
 -- KEYS[21] kept     STRING  bitmap: which orders are kept; see lanes.lua
 -- KEYS[22] stock    STRING  packed doubles: how many users the event can serve, -1 where that
 --                           is not known; when an admitter said so, in µs; how many users
---                           were inside then, less ENTERED; and when it was last 0, in µs
+--                           were inside then, less ENTERED; and when the last stock of 0 ended, in µs
 -- KEYS[23] and on lane:<name> ZSET order -> user of the line, for each lane
 -- ARGV[1] packed doubles: an epoch in case a new one begins, threshold, then in ms
 --   active, seen, no-show, then tick in µs, batch, then in ms sweep-every, settle,

@@ -65,7 +65,7 @@ elseif gate == 0 and room[GATE] == 1 then
   room[GATE], fresh, changed = 2, true, true
 end
 if new_stock >= -1 then
-  if stock == 0 or new_stock == 0 then sold_out_at = clock end
+  if stock == 0 then sold_out_at = clock end
   stock, stock_at = new_stock, clock
 end
 if new_stock >= -1 or (clear == 1 and stock_at > 0) then
