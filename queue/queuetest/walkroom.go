@@ -65,17 +65,19 @@ func (w *walker) upset() {
 	switch n := w.src.IntN(4); {
 	case n < 2 && w.h.Lose != nil:
 		w.h.Advance(time.Second)
+		lost := w.state().Now
 		w.lose()
 		w.m.empty()
 		w.m.threshold, w.m.paused, w.m.top = w.r.Threshold, false, 0
 		w.begin()
+		w.m.late = w.m.begun.Sub(lost)
 	case n == 2:
 		s := w.change(driver.Change{Clear: true})
 		if s.Epoch == w.m.epoch {
 			steps.Fail("epoch %d stays after clearing", s.Epoch)
 		}
 		w.m.empty()
-		w.m.epoch, w.m.begun, w.m.cleared = s.Epoch, s.Now, true
+		w.m.epoch, w.m.begun, w.m.late, w.m.cleared = s.Epoch, s.Now, 0, true
 		w.m.state(s)
 	case w.h.Skew != nil:
 		w.h.Skew(time.Duration(w.src.IntN(101)-50) * time.Second)
