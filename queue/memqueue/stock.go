@@ -44,15 +44,15 @@ func (m *room) inStock(places int, r driver.Rules) int {
 	return places
 }
 
-// entersAtOnce says whether a newcomer finds a place that no user before has a right to. Seats
-// that come back to a house that was sold out may go again before those that wait for them have
-// polled: until they must have, a newcomer is behind them.
+// entersAtOnce says whether a newcomer finds a place that no user before has a right to. When
+// seats come back to a house that was sold out, users whose turn has come take one at their next
+// poll. Until they must have polled, a newcomer lines up behind them.
 func (m *room) entersAtOnce(now int64, r driver.Rules) bool {
 	takers := len(m.turns.takers)
 	switch {
 	case m.line.waiting+len(m.returners.ordered) > 0:
 		return false
-	case takers > 0 && m.stock.known && m.stock.out > 0 && now >= m.stock.out && now-m.stock.out < min(cmp.Or(r.Turn, r.NoShow), r.NoShow).Microseconds():
+	case takers > 0 && m.stock.known && now >= m.stock.out && now-m.stock.out < min(cmp.Or(r.Turn, r.NoShow), r.NoShow).Microseconds():
 		return false
 	}
 	return m.open(now, r) > takers

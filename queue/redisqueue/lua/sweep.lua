@@ -192,8 +192,8 @@ local function free()
 end
 
 -- enters_at_once says whether a newcomer finds a place that no user before has a right to.
--- Seats that come back to a house that was sold out may go again before those that wait for
--- them have polled: until they must have, a newcomer is behind them.
+-- When seats come back to a house that was sold out, users whose turn has come take one at
+-- their next poll. Until they must have polled, a newcomer lines up behind them.
 local function enters_at_once()
   if waiting + returning > 0 then return false end
   local takers, since = entitled - silent, clock - sold_out_at

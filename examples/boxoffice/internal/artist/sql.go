@@ -38,16 +38,6 @@ var (
 	argument = regexp.MustCompile(`\$[0-9]+`)
 )
 
-// list makes IN ($1) fit n values; it must be the statement's only parameter.
-func list(statement string, n int) string {
-	var in strings.Builder
-	in.WriteString("IN ($1")
-	for i := 2; i <= n; i++ {
-		in.WriteString(", $" + strconv.Itoa(i))
-	}
-	return strings.Replace(statement, "IN ($1", in.String(), 1)
-}
-
 // rows makes VALUES ($1, … $width) fit n rows of values.
 func rows(statement string, width, n int) string {
 	head, rest, _ := strings.Cut(statement, "VALUES (")
@@ -83,13 +73,4 @@ func tupleEnd(text string) int {
 		}
 	}
 	return len(text)
-}
-
-// anys is ids as arguments.
-func anys(ids []string) []any {
-	out := make([]any, len(ids))
-	for i, id := range ids {
-		out[i] = id
-	}
-	return out
 }

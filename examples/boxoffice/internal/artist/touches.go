@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
 const (
@@ -56,7 +57,7 @@ func (t *touches) run(ctx context.Context) {
 func (t *touches) write(ctx context.Context) {
 	for ids := range slices.Chunk(t.take(), touchBatch) {
 		err := t.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, list(t.sql.Touch, len(ids)), anys(ids)...)
+			_, err := tx.ExecContext(ctx, store.In(t.sql.Touch, 1, len(ids)), store.Args(ids...)...)
 			return err
 		})
 		if err != nil && ctx.Err() == nil {

@@ -145,7 +145,7 @@ func (w *Worker) known(ctx context.Context, jobs []job) (known map[string]string
 
 func (m *Mirror) hashes(ctx context.Context, ids []string) (map[string]string, error) {
 	known := make(map[string]string, len(ids))
-	return known, store.Each(ctx, m.store.Reader(), list(m.sql.Known, len(ids)), anys(ids), func(row *sql.Rows) error {
+	return known, store.Each(ctx, m.store.Reader(), store.In(m.sql.Known, 1, len(ids)), store.Args(ids...), func(row *sql.Rows) error {
 		var id, hash string
 		err := row.Scan(&id, &hash)
 		known[id] = hash

@@ -116,7 +116,7 @@ func (w *Worker) lock(ctx context.Context, tx *sql.Tx, all []result) (map[string
 	if len(absent) == 0 {
 		return held, nil
 	}
-	_, err := tx.ExecContext(ctx, rows(w.m.sql.Wanted, 1, len(absent)), anys(absent)...)
+	_, err := tx.ExecContext(ctx, rows(w.m.sql.Wanted, 1, len(absent)), store.Args(absent...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (w *Worker) lock(ctx context.Context, tx *sql.Tx, all []result) (map[string
 }
 
 func (w *Worker) hold(ctx context.Context, tx *sql.Tx, ids []string, into map[string]locked) error {
-	return store.Each(ctx, tx, list(w.m.sql.Lock, len(ids)), anys(ids), func(row *sql.Rows) error {
+	return store.Each(ctx, tx, store.In(w.m.sql.Lock, 1, len(ids)), store.Args(ids...), func(row *sql.Rows) error {
 		var id string
 		var l locked
 		err := row.Scan(&id, &l.version, &l.hash, &l.stored, &l.archive)
@@ -164,7 +164,7 @@ func each(ctx context.Context, tx *sql.Tx, statement string, ids []string) error
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := tx.ExecContext(ctx, list(statement, len(ids)), anys(ids)...)
+	_, err := tx.ExecContext(ctx, store.In(statement, 1, len(ids)), store.Args(ids...)...)
 	return err
 }
 

@@ -49,8 +49,8 @@ func (s *Seating) SetMirror(m Mirror) { s.mirror = m }
 // tx. It returns a *TakenError or *UnknownSeatsError; the transaction must then
 // be rolled back. There must be 1 to MaxSeats distinct seats.
 func (s *Seating) Hold(ctx context.Context, tx *sql.Tx, reservation, show string, seats []string, expiresAt int64) error {
-	args := append([]any{reservation, expiresAt, show}, list(seats)...)
-	res, err := tx.ExecContext(ctx, forSeats(s.sql.Hold, 4, len(seats)), args...)
+	args := append([]any{reservation, expiresAt, show}, store.Args(seats...)...)
+	res, err := tx.ExecContext(ctx, store.In(s.sql.Hold, 4, len(seats)), args...)
 	if err != nil {
 		return fmt.Errorf("catalog: hold: %w", err)
 	}
@@ -86,7 +86,7 @@ func (s *Seating) Price(ctx context.Context, tx *sql.Tx, reservation string) (wo
 func (s *Seating) whyNot(ctx context.Context, tx *sql.Tx, reservation, show string, seats []string) error {
 	known := map[string]bool{}
 	var taken, unknown []string
-	err := store.Each(ctx, tx, forSeats(s.sql.Asked, 2, len(seats)), append([]any{show}, list(seats)...), func(row *sql.Rows) error {
+	err := store.Each(ctx, tx, store.In(s.sql.Asked, 2, len(seats)), append([]any{show}, store.Args(seats...)...), func(row *sql.Rows) error {
 		var seat, owner string
 		err := row.Scan(&seat, &owner)
 		known[seat] = true
@@ -121,22 +121,4 @@ func (s *Seating) tellMirror(ctx context.Context, tell func(Mirror)) {
 	if s.mirror != nil {
 		sqltx.AfterCommit(ctx, func() { tell(s.mirror) })
 	}
-}
-
-// forSeats is a statement whose list of MaxSeats seats, from the numbered parameter on,
-// is cut to n.
-func forSeats(statement string, parameter, n int) string {
-	var tail strings.Builder
-	for i := n; i < MaxSeats; i++ {
-		fmt.Fprintf(&tail, ", $%d", parameter+i)
-	}
-	return strings.Replace(statement, tail.String(), "", 1)
-}
-
-func list(seats []string) []any {
-	args := make([]any, len(seats))
-	for i, seat := range seats {
-		args[i] = seat
-	}
-	return args
 }

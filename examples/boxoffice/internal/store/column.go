@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"database/sql"
+	"strconv"
+	"strings"
 )
 
 // Querier is a [sql.DB] or a [sql.Tx].
@@ -50,4 +52,24 @@ func Column(ctx context.Context, q Querier, query string, args ...any) ([]string
 		err = row.Scan(&s)
 		return s, err
 	})
+}
+
+// In makes IN ($first) fit n values; it must have the statement's last parameter.
+func In(statement string, first, n int) string {
+	one := "IN ($" + strconv.Itoa(first)
+	var all strings.Builder
+	all.WriteString(one)
+	for i := 1; i < n; i++ {
+		all.WriteString(", $" + strconv.Itoa(first+i))
+	}
+	return strings.Replace(statement, one+")", all.String()+")", 1)
+}
+
+// Args are texts as the arguments of a statement.
+func Args(texts ...string) []any {
+	args := make([]any, len(texts))
+	for i, text := range texts {
+		args[i] = text
+	}
+	return args
 }

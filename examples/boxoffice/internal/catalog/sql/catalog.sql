@@ -9,16 +9,16 @@ ORDER BY s.position
 SELECT seat_id, status, price FROM seats WHERE show_id = $1 ORDER BY position
 
 -- name: Hold
--- The list is as long as the seats that are asked for, and a seat without a reservation is
--- available: with ten parameters, or a condition on the status, PostgreSQL would rather read
+-- The list is made as long as the seats that are asked for. A seat without a reservation is
+-- available: with a condition on the status, or ten parameters, PostgreSQL would rather read
 -- all available seats of the show.
 UPDATE seats SET status = 'HOLD', reservation_id = $1, hold_expires_at = $2
 WHERE show_id = $3 AND reservation_id IS NULL
-  AND seat_id IN ($4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+  AND seat_id IN ($4)
 
 -- name: Asked
 SELECT seat_id, COALESCE(reservation_id, '') FROM seats
-WHERE show_id = $1 AND seat_id IN ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+WHERE show_id = $1 AND seat_id IN ($2)
 ORDER BY position
 
 -- name: Keep
