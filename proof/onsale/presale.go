@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -154,8 +155,10 @@ var phases = map[driver.Phase]string{driver.Frozen: "frozen", driver.Rooted: "th
 // instance's snapshot knows that the room is full. Then all ask for their place and
 // their receipt.
 func (p *presale) askAll(ctx context.Context) error {
+	p.told = make([]answered, len(p.people))
 	poll := func(ctx context.Context, n int32, one *person) error {
-		_, err := p.caller.call(ctx, p.next(one), p.check, user(n), one.ticket)
+		a, err := p.caller.call(ctx, p.next(one), p.check, user(n), one.ticket)
+		p.told[n].inside = a.Status == "active"
 		return err
 	}
 	tick := time.NewTicker(time.Second) // the age of a snapshot
@@ -177,7 +180,6 @@ func (p *presale) askAll(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	p.told = make([]answered, len(p.people))
 	receipt := action{http.MethodGet, "/api/queue/receipt/" + p.cfg.Event}
 	return p.each(ctx, func(ctx context.Context, n int32, one *person) error {
 		place, err := p.caller.call(ctx, p.next(one), p.check, user(n), one.ticket)
@@ -190,10 +192,15 @@ func (p *presale) askAll(ctx context.Context) error {
 	})
 }
 
-// settled reports whether all instances answer that the room is full.
+// settled reports whether all instances answer one who waits that the room is full. One
+// inside would not do: the store answers, and those who wait are told by a snapshot.
 func (p *presale) settled(ctx context.Context) (bool, error) {
+	n := slices.IndexFunc(p.told, func(a answered) bool { return !a.inside })
+	if n < 0 {
+		return true, nil
+	}
 	for _, i := range p.instances {
-		a, err := p.caller.call(ctx, i, p.check, user(0), p.people[0].ticket)
+		a, err := p.caller.call(ctx, i, p.check, user(int32(n)), p.people[n].ticket)
 		if err != nil || a.QueueSize != p.cfg.People-min(p.cfg.Threshold, p.cfg.People) {
 			return false, err
 		}
