@@ -28,6 +28,12 @@ type Relay struct {
 
 	running atomic.Bool
 	wakes   pulse.Pulse
+
+	hearing sync.Mutex
+	hearers int                // how many shards are held
+	deafen  context.CancelFunc // ends listening
+	ears    sync.WaitGroup
+
 	// confirmed counts the published events of all shards: the evidence that a failing event is
 	// at fault and not the publisher.
 	confirmed atomic.Int64
@@ -108,9 +114,6 @@ func (r *Relay) run(ctx context.Context, drain bool) error {
 		defer cancel()
 		side.Go(func() { r.forward(sideCtx, wakes) })
 	}
-	if s, ok := r.store.(driver.Listener); ok {
-		side.Go(func() { r.listen(sideCtx, s) })
-	}
 
 	slots := make(chan struct{}, n)
 	if r.cfg.MaxShards > 0 {
@@ -128,6 +131,7 @@ func (r *Relay) run(ctx context.Context, drain bool) error {
 	shards.Wait()
 	stopSide()
 	side.Wait()
+	r.ears.Wait()
 	return errors.Join(errs...)
 }
 
@@ -156,6 +160,29 @@ func (r *Relay) forward(ctx context.Context, wakes <-chan struct{}) {
 			r.wakes.Wake()
 		case <-ctx.Done():
 			return
+		}
+	}
+}
+
+// hear listens until the last of the returned functions is called. Only shards that are held
+// hear: a database tells every listener of each notification, and those that stand by have no use
+// for it.
+func (r *Relay) hear(ctx context.Context) (stop func()) {
+	s, ok := r.store.(driver.Listener)
+	if !ok {
+		return func() {}
+	}
+	r.hearing.Lock()
+	defer r.hearing.Unlock()
+	if r.hearers++; r.hearers == 1 {
+		ctx, r.deafen = context.WithCancel(ctx)
+		r.ears.Go(func() { r.listen(ctx, s) })
+	}
+	return func() {
+		r.hearing.Lock()
+		defer r.hearing.Unlock()
+		if r.hearers--; r.hearers == 0 {
+			r.deafen()
 		}
 	}
 }
