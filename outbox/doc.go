@@ -170,9 +170,9 @@
 // a bare *sql.Tx, call [Outbox.Wake] after the commit, set Config.NotifyInTransaction, or rely on
 // the relay's Interval.
 //
-// A shard that is woken looks at once. After a batch that was not full it rests for as long as
-// that batch took, at most 20 ms: under a steady load batches are twice as large, and cost the
-// database and the transport half as much. An event after a quiet time waits for no rest.
+// A shard that is woken looks at once. After a batch of four events or more that was not full it
+// rests for as long as that batch took, at most 20 ms: under a steady load batches are twice as
+// large, and cost the database and the transport half as much. Single events wait for no rest.
 //
 // # Correlation
 //

@@ -10,7 +10,6 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
@@ -36,11 +35,14 @@ func (w *watched) Listen(ctx context.Context, wake func()) error {
 	return nil
 }
 
-// slow is a publisher that takes 5 ms, however many messages there are.
-type slow struct{ *outboxtest.Publisher }
+// slow is a publisher whose calls take some time, however many messages there are.
+type slow struct {
+	*outboxtest.Publisher
+	takes time.Duration
+}
 
-func (s slow) Publish(topic string, msgs ...*message.Message) error {
-	time.Sleep(5 * time.Millisecond)
+func (s *slow) Publish(topic string, msgs ...*message.Message) error {
+	time.Sleep(s.takes)
 	return s.Publisher.Publish(topic, msgs...)
 }
 
@@ -64,7 +66,7 @@ func TestAShardRestsBetweenSmallBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1)
 		w := &watched{Memory: b.store}
-		defer w.run(t, slow{b.pub}, "relay")()
+		defer w.run(t, &slow{b.pub, 5 * time.Millisecond}, "relay")()
 		w.reads.Store(0)
 		for range 500 {
 			b.append("a")
@@ -75,33 +77,42 @@ func TestAShardRestsBetweenSmallBatches(t *testing.T) {
 	})
 }
 
-// An event that comes when the shard is not busy is published at once, and one that comes right
-// after another waits for as long as that took, or for 20 ms.
+// A rest lasts as long as the shorter of the last two batches, and follows no batch of few events.
 func TestARestIsShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1)
-		var slow time.Duration
-		b.pub.Fail = func(string, event.Event) error { time.Sleep(slow); return nil }
-		defer b.start(outbox.RelayConfig{})()
+		pub := &slow{Publisher: b.pub}
+		defer b.run(pub, outbox.RelayConfig{})() //nolint:errcheck // the events show it
 		synctest.Wait()
-		for _, c := range []struct{ slow, pause, want time.Duration }{
-			{3 * time.Millisecond, 0, 6 * time.Millisecond},
-			{3 * time.Millisecond, 2 * time.Millisecond, 4 * time.Millisecond},
-			{3 * time.Millisecond, 3 * time.Millisecond, 3 * time.Millisecond},
-			{100 * time.Millisecond, 0, 120 * time.Millisecond},
-			{100 * time.Millisecond, time.Second, 100 * time.Millisecond},
+		took := func(takes time.Duration, keys ...string) time.Duration {
+			synctest.Wait()
+			pub.takes = takes
+			n, began := len(b.pub.Published()), time.Now()
+			b.append(keys...)
+			require.NoError(t, b.pub.WaitFor(t.Context(), n+len(keys)))
+			return time.Since(began)
+		}
+		four := []string{"a", "a", "a", "a"}
+		const ms = time.Millisecond
+		for _, c := range []struct {
+			before, last time.Duration
+			events       []string
+			pause, want  time.Duration
+		}{
+			{3 * ms, 3 * ms, four, 0, 4 * ms},
+			{3 * ms, 3 * ms, four, 2 * ms, 2 * ms},
+			{3 * ms, 3 * ms, four, 3 * ms, 1 * ms},
+			{3 * ms, 3 * ms, four[1:], 0, 1 * ms},
+			{3 * ms, 50 * ms, four, 0, 4 * ms},
+			{50 * ms, 3 * ms, four, 0, 4 * ms},
+			{50 * ms, 50 * ms, four, 0, 21 * ms},
+			{50 * ms, 50 * ms, four, time.Second, 1 * ms},
 		} {
 			time.Sleep(time.Minute)
-			slow = c.slow
-			n := len(b.pub.Published())
-			b.append("a")
-			require.NoError(t, b.pub.WaitFor(t.Context(), n+1))
+			took(c.before, "a")
+			took(c.last, c.events...)
 			time.Sleep(c.pause)
-			synctest.Wait()
-			began := time.Now()
-			b.append("a")
-			require.NoError(t, b.pub.WaitFor(t.Context(), n+2))
-			require.Equal(t, c.want, time.Since(began), "%v after one that took %v", c.pause, c.slow)
+			require.Equal(t, c.want, took(ms, "a"), "%v after %d events that took %v, and others that took %v", c.pause, len(c.events), c.last, c.before)
 		}
 	})
 }

@@ -35,20 +35,25 @@ type shard struct {
 	over      *round // the round of the next batch, begun while that of cur runs
 	aside     asideIndex
 	pace      pace
-	stalled   bool      // the last round had failures and no success
-	probing   int       // how many events the next careful round probes with
-	outages   int       // consecutive rounds with an infrastructure failure
-	misses    int       // consecutive failures of the store
-	concluded time.Time // when the last round was settled
-	stopBy    time.Time // the end of ShutdownTimeout
-	resume    time.Time // the end of a pause
-	rest      time.Time // the end of a rest
+	stalled   bool          // the last round had failures and no success
+	probing   int           // how many events the next careful round probes with
+	outages   int           // consecutive rounds with an infrastructure failure
+	misses    int           // consecutive failures of the store
+	concluded time.Time     // when the last round was settled
+	stopBy    time.Time     // the end of ShutdownTimeout
+	resume    time.Time     // the end of a pause
+	rest      time.Time     // the end of a rest
+	took      time.Duration // the time of the last batch
 }
 
-// A shard rests after a batch that was not full, for as long as the batch took. Under a steady
-// load this doubles its batches, and so halves what they cost the database and the transport; the
-// event after a quiet time does not wait. longestRest is for transports that take long.
-const longestRest = 20 * time.Millisecond
+// A shard rests after a batch of a steady load: of at least steady events, and not full. It rests
+// for as long as the batch took, or the one before if that took less, so that a stall is not
+// doubled. Batches become twice as large, and so cost the database and the transport half as much.
+// longestRest is for transports that take long.
+const (
+	steady      = 4
+	longestRest = 20 * time.Millisecond
+)
 
 func newShard(r *Relay, id int, slots chan struct{}, drain bool) *shard {
 	return &shard{r: r, id: id, slots: slots, drain: drain, term: lease.NewTerm(r.cfg.LeaseTTL, 0), pace: newPace(r.cfg), report: newReporter(r.cfg.Logger)}
@@ -194,11 +199,11 @@ func (s *shard) hold(ctx context.Context) error {
 			return err
 		}
 		if s.cur.finished() {
-			if !s.cur.full && !s.drain {
-				took := time.Since(now)
-				s.rest = now.Add(took + min(took, longestRest))
+			took := time.Since(now)
+			if !s.cur.full && len(s.cur.items) >= steady && !s.drain {
+				s.rest = now.Add(took + min(took, s.took, longestRest))
 			}
-			s.mark, s.cur = s.cur.next, nil
+			s.mark, s.cur, s.took = s.cur.next, nil, took
 		}
 	}
 	return nil
