@@ -64,14 +64,9 @@ func (a *admitter) run(ctx context.Context) error {
 func (a *admitter) work(ctx context.Context, d *duty) (f finished) {
 	f = finished{duty: d, again: a.room.cfg.Tick}
 	err := a.try(ctx, &f)
-	if failed := err != nil; failed != d.failing {
-		d.failing = failed
-		level, text := slog.LevelInfo, "queue: the admitter works again"
-		if failed {
-			level, text = slog.LevelWarn, "queue: the admitter cannot do its work, and goes on trying"
-		}
-		a.room.cfg.Logger.LogAttrs(ctx, level, text, slog.String("duty", d.kind.String()), slog.String("event", d.event()), slog.Any("error", err))
-	}
+	a.room.turned(ctx, d.failing, err, "queue: the admitter cannot do its work, and goes on trying", "queue: the admitter works again",
+		slog.String("duty", d.kind.String()), slog.String("event", d.of.event))
+	d.failing = err != nil
 	return f
 }
 
@@ -79,7 +74,7 @@ func (a *admitter) work(ctx context.Context, d *duty) (f finished) {
 func (a *admitter) try(ctx context.Context, f *finished) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			a.room.panics.Add(1)
+			a.room.counts.panics.Add(1)
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
@@ -97,9 +92,9 @@ func (a *admitter) list(ctx context.Context, f *finished) (err error) {
 	ctx, cancel := a.room.bounded(ctx)
 	defer cancel()
 	f.again = max(f.again, time.Second)
-	a.room.others.calls.Add(1)
+	a.room.counts.calls.Add(1)
 	if f.events, err = a.room.store.Events(ctx); err != nil {
-		a.room.others.failed.Add(1)
+		a.room.counts.failed.Add(1)
 		return err
 	}
 	f.listed = true
@@ -109,7 +104,7 @@ func (a *admitter) list(ctx context.Context, f *finished) (err error) {
 // admit gives the turns of this tick.
 func (a *admitter) admit(ctx context.Context, f *finished) error {
 	began := a.room.now()
-	l := a.room.line(f.duty.event(), began)
+	l := a.room.line(f.duty.of.event, began)
 	if a.room.cfg.Stock == nil {
 		l.forgetStock(ctx)
 	} else {
@@ -125,7 +120,9 @@ func (a *admitter) admit(ctx context.Context, f *finished) error {
 	}()
 	for range a.room.cfg.Batch/driver.MaxChunk + 2 {
 		start := a.room.now()
-		admission, err := a.admitOnce(ctx, l)
+		admission, err := askFor(ctx, l, func(ctx context.Context) (driver.Admission, error) {
+			return a.room.store.Admit(ctx, l.event, a.room.rules)
+		})
 		if err != nil {
 			return err
 		}
@@ -138,7 +135,7 @@ func (a *admitter) admit(ctx context.Context, f *finished) error {
 			f.again = min(f.again, again)
 			return nil
 		}
-		a.room.admitted.Add(int64(len(admission.Admitted)))
+		a.room.counts.admitted.Add(int64(len(admission.Admitted)))
 		turns = append(turns, admission.Admitted...)
 		for _, one := range admission.Admitted {
 			a.room.notifyTurn(l.event, one.User, admission.State)
@@ -158,42 +155,39 @@ func (a *admitter) admit(ctx context.Context, f *finished) error {
 	return nil
 }
 
-func (a *admitter) admitOnce(ctx context.Context, l *line) (admission driver.Admission, err error) {
-	ctx, cancel := a.room.bounded(ctx)
-	defer cancel()
-	err = l.ask(func() (err error) {
-		admission, err = a.room.store.Admit(ctx, l.event, a.room.rules)
-		return err
-	})
-	return admission, err
-}
-
 // sweep makes one step, so that admissions run between the steps of a long line.
 func (a *admitter) sweep(ctx context.Context, f *finished) error {
 	if wait := f.duty.of.watch.wait(a.room.now(), patience(a.room.cfg.Tick)); wait > 0 {
 		f.again = wait
 		return nil
 	}
-	l := a.room.line(f.duty.event(), a.room.now())
+	l := a.room.line(f.duty.of.event, a.room.now())
 	if f.duty.from == 0 {
-		l.compare(ctx)
+		l.compare(ctx, l.state.Load())
 	}
-	ctx, cancel := a.room.bounded(ctx)
-	defer cancel()
-	return l.ask(func() error {
-		swept, err := a.room.store.Sweep(ctx, l.event, a.room.rules, f.duty.from)
-		if err != nil {
-			return err
+	swept, err := l.sweep(ctx, a.room.rules, f.duty.from)
+	if err != nil {
+		return err
+	}
+	if f.again, f.duty.from = 0, swept.Next; swept.Done {
+		// A little later than the store asks for, or every other sweep would come
+		// just before its time.
+		f.again, f.duty.from = a.room.cfg.SweepEvery+a.room.cfg.SweepEvery/32, 0
+	}
+	return nil
+}
+
+// sweep makes one step of a sweep, from a block on.
+func (l *line) sweep(ctx context.Context, r driver.Rules, from int64) (driver.Swept, error) {
+	swept, err := askFor(ctx, l, func(ctx context.Context) (driver.Swept, error) {
+		swept, err := l.room.store.Sweep(ctx, l.event, r, from)
+		if err == nil && !swept.Done && swept.Removed == 0 && swept.Next == from {
+			err = errors.New("the sweep does not get on")
 		}
-		l.learn(swept.State)
-		if !swept.Done && swept.Removed == 0 && swept.Next == f.duty.from {
-			return errors.New("the sweep does not get on")
-		}
-		if f.again, f.duty.from = 0, swept.Next; swept.Done {
-			// A little later than the store asks for, or every other sweep would come
-			// just before its time.
-			f.again, f.duty.from = a.room.cfg.SweepEvery+a.room.cfg.SweepEvery/32, 0
-		}
-		return nil
+		return swept, err
 	})
+	if err == nil {
+		l.learn(swept.State)
+	}
+	return swept, err
 }

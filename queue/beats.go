@@ -105,7 +105,7 @@ func (l *line) send(ctx context.Context, wait bool) {
 
 // unheard marks beats that did not reach the store as not sent.
 func (l *line) unheard(lost driver.Beats) {
-	l.counts.beatsLost.Add(int64(len(lost.Orders)))
+	l.room.counts.beatsLost.Add(int64(len(lost.Orders)))
 	s := l.snap.Load()
 	if s == nil || s.state.Epoch != lost.Epoch {
 		return

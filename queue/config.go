@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -106,39 +107,29 @@ type Config struct {
 const leastSeen = 150 * time.Second
 
 func (c Config) withDefaults() Config {
-	def(&c.Threshold, 1000)
-	def(&c.Active, 600*time.Second)
-	def(&c.Seen, 600*time.Second)
-	def(&c.NoShow, 150*time.Second)
-	def(&c.Keep, max(time.Hour, c.Seen))
-	def(&c.Tick, time.Second)
-	def(&c.Batch, 100)
-	def(&c.SweepEvery, 30*time.Second)
-	def(&c.Settle, 70*time.Second)
-	def(&c.Refresh, time.Second)
-	def(&c.MaxStale, 3*time.Second)
-	def(&c.Timeout, time.Second)
-	def(&c.MaxEvents, 10_000)
-	def(&c.Concurrency, 64)
+	c.Threshold = cmp.Or(c.Threshold, 1000)
+	c.Active = cmp.Or(c.Active, 600*time.Second)
+	c.Seen = cmp.Or(c.Seen, 600*time.Second)
+	c.NoShow = cmp.Or(c.NoShow, 150*time.Second)
+	c.Keep = cmp.Or(c.Keep, max(time.Hour, c.Seen))
+	c.Tick = cmp.Or(c.Tick, time.Second)
+	c.Batch = cmp.Or(c.Batch, 100)
+	c.SweepEvery = cmp.Or(c.SweepEvery, 30*time.Second)
+	c.Settle = cmp.Or(c.Settle, 70*time.Second)
+	c.Refresh = cmp.Or(c.Refresh, time.Second)
+	c.MaxStale = cmp.Or(c.MaxStale, 3*time.Second)
+	c.Timeout = cmp.Or(c.Timeout, time.Second)
+	c.MaxEvents = cmp.Or(c.MaxEvents, 10_000)
+	c.Concurrency = cmp.Or(c.Concurrency, 64)
 	if c.Intervals = slices.Clone(c.Intervals); len(c.Intervals) == 0 {
 		c.Intervals = defaultIntervals()
 	}
 	c.Lanes = slices.Clone(c.Lanes)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	if c.Random == nil {
 		c.Random = rand.Float64
 	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
 	return c
-}
-
-// def sets a default where the field is zero.
-func def[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // validate checks a config with its defaults.

@@ -171,13 +171,7 @@ func (d *drawing) sweepSilent(ctx context.Context) error {
 		r.Seen += 2 * d.room.rules.Seen / 60 // signs of life are kept by longer spans
 	}
 	for from := int64(1); ; { // 0 would be a sweep of its own, with its interval
-		bounded, cancel := d.room.bounded(ctx)
-		var swept driver.Swept
-		err := d.ask(func() (err error) {
-			swept, err = d.room.store.Sweep(bounded, d.event, r, from)
-			return err
-		})
-		cancel()
+		swept, err := d.sweep(ctx, r, from)
 		if err != nil || swept.Done {
 			return err
 		}

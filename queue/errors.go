@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/millrace-go/millrace/fault"
 )
@@ -26,10 +27,12 @@ var (
 // errPause stands for a store that has just failed and gets no calls for a while.
 var errPause = errors.New("it failed a moment ago")
 
-func unavailable(cause error) error {
-	err := fmt.Errorf("%w: %w", ErrUnavailable, cause)
-	if fault.Of(cause) == fault.Permanent {
-		return fault.MarkPermanent(err)
+func unavailable(cause error) error { return outage(fmt.Errorf("%w: %w", ErrUnavailable, cause)) }
+
+// outage makes an error one of infrastructure, unless a retry cannot help.
+func outage(err error) error {
+	if fault.Of(err) == fault.Permanent {
+		return err
 	}
 	return fault.MarkInfrastructure(err)
 }
@@ -40,6 +43,19 @@ func refused(ctx context.Context, cause error) error {
 		return fmt.Errorf("queue: the caller left before it was answered: %w", cause)
 	}
 	return unavailable(cause)
+}
+
+// turned logs when something that was not failing fails, and when it works again: an outage
+// has an entry at its beginning and one at its end.
+func (r *Room) turned(ctx context.Context, failing bool, err error, fails, works string, about ...slog.Attr) {
+	if failing == (err != nil) {
+		return
+	}
+	level, text := slog.LevelInfo, works
+	if err != nil {
+		level, text, about = slog.LevelWarn, fails, append(about, slog.Any("error", err))
+	}
+	r.cfg.Logger.LogAttrs(ctx, level, text, about...)
 }
 
 func invalid(format string, args ...any) error {

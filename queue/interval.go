@@ -29,11 +29,11 @@ func defaultIntervals() []Interval {
 	}
 }
 
-// nextPoll is the time to the next poll at a position; chance is in [0, 1).
+// nextPoll is the time to the next poll at a position; chance is in [0, 1). A table ends
+// with math.MaxInt.
 func nextPoll(table []Interval, position int, chance float64) time.Duration {
-	last := len(table) - 1
-	for i, line := range table {
-		if position <= line.UpTo || i == last {
+	for _, line := range table {
+		if position <= line.UpTo {
 			return line.Every + time.Duration(jitter*chance*float64(line.Every))
 		}
 	}

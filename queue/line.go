@@ -48,7 +48,6 @@ type line struct {
 	past   atomic.Pointer[driver.Heard] // the last epoch before the present one
 	top    atomic.Int64                 // the highest order seen
 	record record
-	counts counts
 }
 
 // answer is an outcome with the state of the room after it.
@@ -101,7 +100,7 @@ func (l *line) call(ctx context.Context, visits []driver.Visit) ([]answer, error
 		l.unheard(taken)
 		return nil, err
 	}
-	l.counts.beats.Add(int64(len(taken.Orders)))
+	l.room.counts.beats.Add(int64(len(taken.Orders)))
 	l.learn(seen.State)
 	answers := make([]answer, len(visits))
 	for i, outcome := range seen.Outcomes {
@@ -117,22 +116,33 @@ func (l *line) call(ctx context.Context, visits []driver.Visit) ([]answer, error
 // ask makes a call of the store and counts it. After a failure that may pass, the
 // store gets no calls for a while. A panic of the store is a failure as well.
 func (l *line) ask(call func() error) (err error) {
-	l.counts.calls.Add(1)
+	l.room.counts.calls.Add(1)
 	defer func() {
 		if p := recover(); p != nil {
-			l.room.panics.Add(1)
+			l.room.counts.panics.Add(1)
 			err = fmt.Errorf("the store panicked: %v", p)
 		}
 		if err == nil {
 			l.pause.Store(0)
 			return
 		}
-		l.counts.failed.Add(1)
+		l.room.counts.failed.Add(1)
 		if fault.Of(err) != fault.Permanent && !errors.Is(err, context.Canceled) {
 			l.pause.Store(int64(l.room.now() + pauseAfterFailure))
 		}
 	}()
 	return call()
+}
+
+// askFor makes a call of the store that has an answer. It does not end when the caller leaves.
+func askFor[T any](ctx context.Context, l *line, call func(context.Context) (T, error)) (answer T, err error) {
+	ctx, cancel := l.room.bounded(ctx)
+	defer cancel()
+	err = l.ask(func() (err error) {
+		answer, err = call(ctx)
+		return err
+	})
+	return answer, err
 }
 
 // learn keeps the state for the metrics, and the end of the epoch before. It makes a
@@ -165,15 +175,24 @@ func (l *line) learn(state State) {
 	}
 }
 
+// once makes a visit, in a call of the store with those of others.
+func (l *line) once(ctx context.Context, v driver.Visit) (answer, error) {
+	a, err := l.visits.Do(ctx, v)
+	if err != nil {
+		l.room.counts.refused.Add(1)
+		return answer{}, refused(ctx, err)
+	}
+	l.room.counts.store.Add(1)
+	return a, nil
+}
+
 // visit asks the store where a visitor stands.
 func (l *line) visit(ctx context.Context, v driver.Visit, ticket string) (Place, error) {
 	l.begin(ctx)
-	a, err := l.visits.Do(ctx, v)
+	a, err := l.once(ctx, v)
 	if err != nil {
-		l.counts.refused.Add(1)
-		return Place{}, refused(ctx, err)
+		return Place{}, err
 	}
-	l.counts.store.Add(1)
 	l.follow(ctx, a.state)
 	place := l.place(a.Outcome, a.state, 0, l.room.now())
 	if place.Status == Waiting && !a.New && !a.Returner {
@@ -270,7 +289,7 @@ func (l *line) stand(ctx context.Context, s *snapshot, now time.Duration, epoch 
 	}
 	age := now - s.at
 	l.heardOf(ctx, s, b, order, s.state.Now.Add(age).Unix()/60)
-	l.counts.snapshot.Add(1)
+	l.room.counts.snapshot.Add(1)
 	ahead += s.state.Entitled // who are before all users of the snapshot's blocks
 	return l.place(driver.Outcome{Status: Waiting, Order: order, Ahead: l.told.ahead(order, ahead, s)}, &s.state, age, now), true
 }

@@ -34,7 +34,7 @@ func (r *Room) line(event string, now time.Duration) *line {
 
 // forget drops the events that were not used for long, and an eighth of all when
 // there are too many: first those without waiting users, then by their last use,
-// and never the newest. A call that uses a dropped event ends as usual, uncounted.
+// and never the newest. A call that uses a dropped event ends as usual.
 func (r *Room) forget(now time.Duration, newest *line) {
 	if !r.evicting.TryLock() {
 		return
@@ -77,10 +77,9 @@ func (r *Room) forget(now time.Duration, newest *line) {
 	}
 }
 
-// drop forgets an event but for its counts.
+// drop forgets an event.
 func (r *Room) drop(l *line) {
 	if r.lines.CompareAndDelete(l.event, l) {
 		r.count.Add(-1)
-		r.others.add(&l.counts)
 	}
 }

@@ -31,7 +31,7 @@ func (r *Room) notify(tell func(Notice), n Notice) {
 		return
 	}
 	defer func() {
-		if p := recover(); p != nil && r.panics.Add(1) == 1 {
+		if p := recover(); p != nil && r.counts.panics.Add(1) == 1 {
 			r.cfg.Logger.Error("queue: Config.Notify or NotifyTurn panicked; the notice is lost, the place or turn stands", slog.Any("panic", p))
 		}
 	}()

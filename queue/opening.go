@@ -50,29 +50,19 @@ func (r *Room) OpenAt(ctx context.Context, event string, at time.Time, beacon st
 	case !at.IsZero() && at.Sub(now.Now) < 2*driver.FreezeBefore:
 		return State{}, invalid("the opening is at %s; give a time at least %s from now", at.Format(time.RFC3339), 2*driver.FreezeBefore)
 	}
-	return r.changeOpening(ctx, event, driver.Change{}, &opening{at.UTC().Truncate(time.Millisecond), beacon})
-}
-
-// opening is what an operator asks for.
-type opening struct {
-	at     time.Time
-	beacon string
-}
-
-// set puts an opening into a setting. The commitment of an opening that is moved stays.
-func (o *opening) set(r *Room, event string, s *Setting) error {
-	if s.Opens = o.at; o.at.IsZero() {
-		s.Draw = nil
-		return nil
-	}
-	if s.Draw == nil {
-		secret := make([]byte, 2*draws.Size)
-		_, _ = rand.Read(secret) // it never fails
-		c := draws.Commitment(secret[:draws.Size])
-		s.Draw = &SealedDraw{Commitment: c[:], Secret: r.secrets.Seal(secret, event)}
-	}
-	s.Draw.Beacon = o.beacon
-	return nil
+	return r.changeOpening(ctx, event, driver.Change{}, func(s *Setting) {
+		if s.Opens = at.UTC().Truncate(time.Millisecond); at.IsZero() {
+			s.Draw = nil
+			return
+		}
+		if s.Draw == nil { // the commitment of an opening that is moved stays
+			secret := make([]byte, 2*draws.Size)
+			_, _ = rand.Read(secret) // it never fails
+			c := draws.Commitment(secret[:draws.Size])
+			s.Draw = &SealedDraw{Commitment: c[:], Secret: r.secrets.Seal(secret, event)}
+		}
+		s.Draw.Beacon = beacon
+	})
 }
 
 // settingOf is the setting of an event, at most a second old.
@@ -192,11 +182,8 @@ func (l *line) draw(ctx context.Context, step driver.DrawStep) (d driver.Drawn, 
 	if !can {
 		return driver.Drawn{}, ErrNoDraw
 	}
-	ctx, cancel := l.room.bounded(ctx)
-	defer cancel()
-	err = l.ask(func() (err error) {
-		d, err = drawer.Draw(ctx, l.event, l.room.rules, step)
-		return err
+	d, err = askFor(ctx, l, func(ctx context.Context) (driver.Drawn, error) {
+		return drawer.Draw(ctx, l.event, l.room.rules, step)
 	})
 	if err == nil {
 		l.learn(d.State)

@@ -73,16 +73,16 @@ func (r *Room) change(ctx context.Context, event string, c driver.Change) (State
 	return r.changeOpening(ctx, event, c, nil)
 }
 
-// changeOpening makes a change, and sets what an operator asks for as the opening, if anything.
-func (r *Room) changeOpening(ctx context.Context, event string, c driver.Change, o *opening) (State, error) {
+// changeOpening makes a change, and sets the opening in the settings, if open is not nil.
+func (r *Room) changeOpening(ctx context.Context, event string, c driver.Change, open func(*Setting)) (State, error) {
 	if err := checkEvent(event); err != nil {
 		return State{}, err
 	}
 	l := r.line(event, r.now())
 	bounded, cancel := r.boundedBy(ctx)
 	defer cancel()
-	if c.Threshold != nil || c.Paused != nil || c.Clear || c.Shares != nil || c.Challenge != nil || o != nil {
-		if err := r.keep(bounded, event, &c, o); err != nil {
+	if c.Threshold != nil || c.Paused != nil || c.Clear || c.Shares != nil || c.Challenge != nil || open != nil {
+		if err := r.keep(bounded, event, &c, open); err != nil {
 			return State{}, err
 		}
 		l.setting.Store(nil)
@@ -110,7 +110,7 @@ func (l *line) change(ctx context.Context, c driver.Change) (state State, err er
 
 // keep saves a change in the settings, if there are any, and makes it one of all that
 // is set.
-func (r *Room) keep(ctx context.Context, event string, c *driver.Change, o *opening) error {
+func (r *Room) keep(ctx context.Context, event string, c *driver.Change, open func(*Setting)) error {
 	if r.cfg.Settings == nil {
 		return nil
 	}
@@ -127,8 +127,8 @@ func (r *Room) keep(ctx context.Context, event string, c *driver.Change, o *open
 		if c.Challenge != nil {
 			s.Challenge = c.Challenge
 		}
-		if o != nil {
-			return o.set(r, event, s)
+		if open != nil {
+			open(s)
 		}
 		if c.Clear && s.Draw != nil && len(s.Draw.Root) > 0 {
 			s.Opens, s.Draw = time.Time{}, nil // it is over

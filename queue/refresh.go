@@ -38,21 +38,17 @@ func (l *line) current(ctx context.Context, start time.Duration) (s *snapshot, n
 func (l *line) refresh(ctx context.Context, now time.Duration) bool {
 	l.due.Store(int64(now + l.room.cfg.Refresh))
 	s, err := l.look(ctx, now)
+	l.room.turned(ctx, l.failing.Swap(err != nil), err,
+		"queue: a snapshot cannot be refreshed; it answers for a while, then nobody gets in", "queue: the snapshot is refreshed again",
+		slog.String("event", l.event), slog.Duration("max_stale", l.room.cfg.MaxStale))
 	if err != nil {
-		if !l.failing.Swap(true) {
-			l.room.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "queue: a snapshot cannot be refreshed; it answers for a while, then nobody gets in",
-				slog.String("event", l.event), slog.Duration("for", l.room.cfg.MaxStale), slog.Any("error", err))
-		}
 		return false
-	}
-	if l.failing.Swap(false) {
-		l.room.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "queue: the snapshot is refreshed again", slog.String("event", l.event))
 	}
 	l.snap.Store(s)
 	l.saw(s.top())
 	l.told.forget(s)
 	l.learn(s.state)
-	l.counts.refreshes.Add(1)
+	l.room.counts.refreshes.Add(1)
 	l.follow(ctx, &s.state)
 	return true
 }
@@ -66,7 +62,9 @@ func (l *line) look(ctx context.Context, now time.Duration) (*snapshot, error) {
 	}
 	starts := 0
 	for range maxLooks {
-		view, err := l.lookOnce(ctx, epoch, version)
+		view, err := askFor(ctx, l, func(ctx context.Context) (driver.View, error) {
+			return l.room.store.Look(ctx, l.event, l.room.rules, epoch, version)
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -82,14 +80,4 @@ func (l *line) look(ctx context.Context, now time.Duration) (*snapshot, error) {
 		epoch, version = view.Epoch, view.Version
 	}
 	return nil, errors.New("the line's blocks have no end")
-}
-
-func (l *line) lookOnce(ctx context.Context, epoch, version uint64) (view driver.View, err error) {
-	ctx, cancel := l.room.bounded(ctx)
-	defer cancel()
-	err = l.ask(func() (err error) {
-		view, err = l.room.store.Look(ctx, l.event, l.room.rules, epoch, version)
-		return err
-	})
-	return view, err
 }

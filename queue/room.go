@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -29,9 +30,8 @@ type Room struct {
 	evict    atomic.Int64 // on the room's clock: when to look for idle events
 	evicting sync.Mutex
 
-	others           counts // of events that were forgotten, and of none
-	panics, admitted atomic.Int64
-	begun            chan string // events in whose line the first user waits now
+	begun  chan string // events in whose line the first user waits now
+	counts counts
 }
 
 // New makes a room. The keys sign its tickets, and must be the same in all
@@ -82,10 +82,7 @@ func (r *Room) Status(ctx context.Context, event string, v Visitor) (Place, erro
 }
 
 func (r *Room) poll(ctx context.Context, event string, kind driver.Kind, v Visitor) (Place, error) {
-	if err := checkEvent(event); err != nil {
-		return Place{}, err
-	}
-	if err := checkUser(v.User); err != nil {
+	if err := cmp.Or(checkEvent(event), checkUser(v.User)); err != nil {
 		return Place{}, err
 	}
 	if v.Lane != "" && !hasLane(r.cfg.Lanes, v.Lane) {
@@ -94,33 +91,31 @@ func (r *Room) poll(ctx context.Context, event string, kind driver.Kind, v Visit
 	now := r.now()
 	l := r.line(event, now)
 	visit := driver.Visit{Kind: kind, User: v.User, Position: max(0, v.Position), Lane: v.Lane}
-	if v.Ticket != "" {
-		ticket, err := r.tickets.Open(v.Ticket, event, v.User)
-		if err != nil {
-			// The ticket may be of another room, or of keys that are gone: the store
-			// knows the visitor by name.
-			l.counts.tickets.Add(1)
-			return l.join(ctx, visit, v.Join)
-		}
-		visit.Epoch, visit.Order, visit.Until = ticket.Epoch, ticket.Order, ticket.Until
-		s, now, refreshed := l.current(ctx, now)
-		place, ok := l.stand(ctx, s, now, visit.Epoch, visit.Order)
-		if ok {
-			if refreshed {
-				l.send(ctx, false)
-			}
-			position := place.Position
-			if early(&s.state) {
-				position = place.Waiting
-			}
-			place.Ticket = l.renewed(visit, position, s.state.Now, v.Ticket)
-			return place, nil
-		}
-	}
 	if v.Ticket == "" {
 		return l.join(ctx, visit, v.Join)
 	}
-	return l.back(ctx, visit, v.Ticket, v.Join)
+	ticket, err := r.tickets.Open(v.Ticket, event, v.User)
+	if err != nil {
+		// The ticket may be of another room, or of keys that are gone: the store
+		// knows the visitor by name.
+		r.counts.tickets.Add(1)
+		return l.join(ctx, visit, v.Join)
+	}
+	visit.Epoch, visit.Order, visit.Until = ticket.Epoch, ticket.Order, ticket.Until
+	s, now, refreshed := l.current(ctx, now)
+	place, ok := l.stand(ctx, s, now, visit.Epoch, visit.Order)
+	if !ok {
+		return l.back(ctx, visit, v.Ticket, v.Join)
+	}
+	if refreshed {
+		l.send(ctx, false)
+	}
+	position := place.Position
+	if early(&s.state) {
+		position = place.Waiting
+	}
+	place.Ticket = l.renewed(visit, position, s.state.Now, v.Ticket)
+	return place, nil
 }
 
 // Leave takes a user out, from the line or from inside; others may leave as well.
@@ -155,20 +150,10 @@ func (r *Room) Verify(ctx context.Context, event, user, entry string) error {
 
 // once makes a visit that is no poll.
 func (r *Room) once(ctx context.Context, event string, v driver.Visit) (answer, error) {
-	if err := checkEvent(event); err != nil {
+	if err := cmp.Or(checkEvent(event), checkUser(v.User)); err != nil {
 		return answer{}, err
 	}
-	if err := checkUser(v.User); err != nil {
-		return answer{}, err
-	}
-	l := r.line(event, r.now())
-	a, err := l.visits.Do(ctx, v)
-	if err != nil {
-		l.counts.refused.Add(1)
-		return answer{}, refused(ctx, err)
-	}
-	l.counts.store.Add(1)
-	return a, nil
+	return r.line(event, r.now()).once(ctx, v)
 }
 
 // place is the answer to a visitor, by a state of the room that is of an age. The State is

@@ -20,7 +20,7 @@ func (k dutyKind) String() string { return [...]string{"list events", "admit", "
 // duty is work that an admitter does periodically.
 type duty struct {
 	kind    dutyKind
-	of      *served       // nil of listing
+	of      *served       // of no event for listing
 	due     time.Duration // on the room's clock
 	from    int64         // sweeping: where it goes on
 	failing bool          // whether it failed the last time
@@ -29,16 +29,8 @@ type duty struct {
 // served is an event that an admitter serves.
 type served struct {
 	event string
-	list  int  // the last one it was in
 	gone  bool // it is not listed any more: its duties end when they are due
 	watch watch
-}
-
-func (d *duty) event() string {
-	if d.of == nil {
-		return ""
-	}
-	return d.of.event
 }
 
 // finished is a duty that was done, with the time it is due again and its result.
@@ -54,18 +46,16 @@ type finished struct {
 type rota struct {
 	waiting heapOfDuties
 	serves  map[string]*served
-	lists   int
 }
 
 func newRota() *rota {
-	return &rota{waiting: heapOfDuties{{kind: listing}}, serves: make(map[string]*served)}
+	return &rota{waiting: heapOfDuties{{kind: listing, of: &served{}}}, serves: make(map[string]*served)}
 }
 
 // take takes the duty that is due for longest; nil when none is.
 func (r *rota) take(now time.Duration) *duty {
 	for len(r.waiting) > 0 && r.waiting[0].due <= now {
-		d := heap.Pop(&r.waiting).(*duty)
-		if d.of == nil || !d.of.gone {
+		if d := heap.Pop(&r.waiting).(*duty); !d.of.gone {
 			return d
 		}
 	}
@@ -101,19 +91,18 @@ func (r *rota) hurry(event string, now time.Duration) {
 
 // list adds the duties of new events, and ends those of events that are gone.
 func (r *rota) list(events []string, now time.Duration) {
-	r.lists++
+	listed := make(map[string]bool, len(events))
 	for _, event := range events {
-		s := r.serves[event]
-		if s == nil {
-			s = &served{event: event}
+		listed[event] = true
+		if r.serves[event] == nil {
+			s := &served{event: event}
 			r.serves[event] = s
 			heap.Push(&r.waiting, &duty{kind: admitting, of: s, due: now})
 			heap.Push(&r.waiting, &duty{kind: sweeping, of: s, due: now})
 		}
-		s.list = r.lists
 	}
 	for event, s := range r.serves {
-		if s.list != r.lists {
+		if !listed[event] {
 			s.gone = true
 			delete(r.serves, event)
 		}

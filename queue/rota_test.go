@@ -11,7 +11,7 @@ import (
 func (r *rota) names(now time.Duration) (duties []*duty, names []string) {
 	for d := r.take(now); d != nil; d = r.take(now) {
 		duties = append(duties, d)
-		names = append(names, fmt.Sprint(d.kind, " ", d.event()))
+		names = append(names, fmt.Sprint(d.kind, " ", d.of.event))
 	}
 	slices.Sort(names)
 	return duties, names

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -77,11 +76,7 @@ func (r *Room) save(ctx context.Context, event string, change func(*Setting) err
 }
 
 func unsaved(cause error) error {
-	err := fmt.Errorf("queue: the settings cannot be changed, and nothing was: %w", cause)
-	if fault.Of(cause) == fault.Permanent {
-		return fault.MarkPermanent(err)
-	}
-	return fault.MarkInfrastructure(err)
+	return outage(fmt.Errorf("queue: the settings cannot be changed, and nothing was: %w", cause))
 }
 
 // copyOf is the change that brings a setting into the store.
@@ -103,7 +98,8 @@ const askAgain = time.Second
 // follow opens a room that no user enters because its data is new: it asks for the
 // settings and the stock, and brings them into the store. One caller at a time does so.
 func (l *line) follow(ctx context.Context, s *State) {
-	closed, untold := s.Closed && l.room.cfg.Settings != nil, l.untold(s)
+	closed := s.Closed && l.room.cfg.Settings != nil
+	untold := l.room.cfg.Stock != nil && s.Stock.At.IsZero()
 	if !closed && !untold || int64(l.room.now()) < l.asked.Load() || !l.asking.TryLock() {
 		return
 	}
@@ -112,16 +108,9 @@ func (l *line) follow(ctx context.Context, s *State) {
 	if untold {
 		l.restock(ctx)
 	}
-	if !closed {
-		return
+	if closed {
+		l.compare(ctx, s)
 	}
-	ctx, cancel := l.room.bounded(ctx)
-	defer cancel()
-	set, err := l.room.cfg.Settings.Load(ctx, l.event)
-	if err == nil {
-		err = l.copySettings(ctx, set)
-	}
-	l.settled(ctx, err)
 }
 
 // begin brings the settings and the stock in before the first visit of this process for
@@ -136,44 +125,26 @@ func (l *line) begin(ctx context.Context) {
 		return
 	}
 	l.asked.Store(int64(l.room.now() + askAgain))
-	l.compare(ctx)
+	l.compare(ctx, nil)
 	l.restock(ctx)
 }
 
-// compare carries out a change that was saved, and did not reach the store since its
-// process ended or the store was away.
-func (l *line) compare(ctx context.Context) {
+// compare brings the settings in where the store does not know them: the room is new, or the
+// process that saved a change ended, or the store was away. The state is what is known of the
+// room, and nil if nothing is.
+func (l *line) compare(ctx context.Context, known *State) {
 	if l.room.cfg.Settings == nil {
 		return
 	}
 	ctx, cancel := l.room.bounded(ctx)
 	defer cancel()
-	known := l.state.Load()
 	s, err := l.room.cfg.Settings.Load(ctx, l.event)
-	if err == nil && (known == nil || s.Version > known.Settings) {
-		err = l.copySettings(ctx, s)
+	if err == nil && (known == nil || known.Closed || s.Version > known.Settings) {
+		if _, err = l.change(ctx, copyOf(s)); err == nil {
+			l.due.Store(0)
+		}
 	}
-	l.settled(ctx, err)
-}
-
-// settled logs when the settings cannot be brought in, and when they can be again.
-func (l *line) settled(ctx context.Context, err error) {
-	failed := err != nil
-	if failed == l.unset.Swap(failed) {
-		return
-	}
-	level, text := slog.LevelInfo, "queue: the settings of a room are known again"
-	if failed {
-		level, text = slog.LevelWarn, "queue: the settings of a room cannot be brought in; if the room has lost its data, no user enters meanwhile"
-	}
-	l.room.cfg.Logger.LogAttrs(ctx, level, text, slog.String("event", l.event), slog.Any("error", err))
-}
-
-// copySettings brings a setting into the store.
-func (l *line) copySettings(ctx context.Context, s Setting) error {
-	_, err := l.change(ctx, copyOf(s))
-	if err == nil {
-		l.due.Store(0)
-	}
-	return err
+	l.room.turned(ctx, l.unset.Swap(err != nil), err,
+		"queue: the settings of a room cannot be brought in; if the room has lost its data, no user enters meanwhile",
+		"queue: the settings of a room are known again", slog.String("event", l.event))
 }

@@ -29,48 +29,25 @@ type Stats struct {
 }
 
 type counts struct {
-	snapshot, store, refused, tickets, calls, failed, refreshes, beats, beatsLost, stock, stockFailed atomic.Int64
-}
-
-func (c *counts) read() Stats {
-	return Stats{
-		Snapshot: c.snapshot.Load(), Store: c.store.Load(), Refused: c.refused.Load(), Tickets: c.tickets.Load(),
-		Calls: c.calls.Load(), Failed: c.failed.Load(), Refreshes: c.refreshes.Load(), Beats: c.beats.Load(), BeatsLost: c.beatsLost.Load(),
-		Stock: c.stock.Load(), NoStock: c.stockFailed.Load(),
-	}
-}
-
-func (c *counts) add(other *counts) {
-	n := other.read()
-	c.snapshot.Add(n.Snapshot)
-	c.store.Add(n.Store)
-	c.refused.Add(n.Refused)
-	c.tickets.Add(n.Tickets)
-	c.calls.Add(n.Calls)
-	c.failed.Add(n.Failed)
-	c.refreshes.Add(n.Refreshes)
-	c.beats.Add(n.Beats)
-	c.beatsLost.Add(n.BeatsLost)
-	c.stock.Add(n.Stock)
-	c.stockFailed.Add(n.NoStock)
+	snapshot, store, refused, tickets, calls, failed, refreshes, beats, beatsLost, stock, stockFailed, panics, admitted atomic.Int64
 }
 
 // Stats reads the counts.
 func (r *Room) Stats() Stats {
-	var total counts
-	total.add(&r.others)
 	events := make(map[string]State)
 	r.lines.Range(func(key, value any) bool {
-		l := value.(*line)
 		event := State{Threshold: r.cfg.Threshold}
-		if state := l.state.Load(); state != nil {
+		if state := value.(*line).state.Load(); state != nil {
 			event = *state
 		}
 		events[key.(string)] = event
-		total.add(&l.counts)
 		return true
 	})
-	s := total.read()
-	s.Events, s.Threshold, s.Panics, s.Admitted = events, r.cfg.Threshold, r.panics.Load(), r.admitted.Load()
-	return s
+	c := &r.counts
+	return Stats{
+		Events: events, Threshold: r.cfg.Threshold,
+		Snapshot: c.snapshot.Load(), Store: c.store.Load(), Refused: c.refused.Load(), Tickets: c.tickets.Load(),
+		Calls: c.calls.Load(), Failed: c.failed.Load(), Refreshes: c.refreshes.Load(), Beats: c.beats.Load(), BeatsLost: c.beatsLost.Load(),
+		Stock: c.stock.Load(), NoStock: c.stockFailed.Load(), Panics: c.panics.Load(), Admitted: c.admitted.Load(),
+	}
 }

@@ -30,11 +30,6 @@ func reaches(s *State, position int) bool {
 	return !s.Stock.Known || position <= s.Stock.Left
 }
 
-// untold says that the room waits for the first answer about its stock.
-func (l *line) untold(s *State) bool {
-	return l.room.cfg.Stock != nil && (s == nil || s.Stock.At.IsZero())
-}
-
 // restock asks for the stock of the event, and tells the store if it knows another or users
 // have left since. Without an answer the
 // last one holds, for stockLasts. That of an event which is sold out holds until there
@@ -47,7 +42,7 @@ func (l *line) restock(ctx context.Context) {
 	l.stocked(ctx, err)
 	stock := driver.Stock{Known: true, Left: min(left, driver.MaxStock)}
 	if err != nil {
-		l.counts.stockFailed.Add(1)
+		l.room.counts.stockFailed.Add(1)
 		if stock = (driver.Stock{}); !l.outlived() {
 			return
 		}
@@ -74,7 +69,7 @@ func (l *line) askStock(ctx context.Context) (int, error) {
 	if !l.asksStock.CompareAndSwap(false, true) {
 		return 0, errStockBusy
 	}
-	l.counts.stock.Add(1)
+	l.room.counts.stock.Add(1)
 	ctx, cancel := l.room.bounded(ctx)
 	defer cancel()
 	type result struct {
@@ -86,7 +81,7 @@ func (l *line) askStock(ctx context.Context) (int, error) {
 		var got result
 		defer func() {
 			if p := recover(); p != nil {
-				l.room.panics.Add(1)
+				l.room.counts.panics.Add(1)
 				got = result{err: fmt.Errorf("panic: %v", p)}
 			}
 			l.asksStock.Store(false)
@@ -106,19 +101,15 @@ func (l *line) askStock(ctx context.Context) (int, error) {
 
 // stocked logs when the stock cannot be asked for, and when it can be again.
 func (l *line) stocked(ctx context.Context, err error) {
-	failed := err != nil
-	since := int64(0)
-	if failed {
-		since = max(1, int64(l.room.now()))
+	var failing bool
+	if err != nil {
+		failing = !l.unstocked.CompareAndSwap(0, max(1, int64(l.room.now())))
+	} else {
+		failing = l.unstocked.Swap(0) != 0
 	}
-	if !failed && l.unstocked.Swap(0) == 0 || failed && !l.unstocked.CompareAndSwap(0, since) {
-		return
-	}
-	level, text := slog.LevelInfo, "queue: the stock of an event is known again"
-	if failed {
-		level, text = slog.LevelWarn, "queue: the stock of an event cannot be asked for; the last answer holds for a while"
-	}
-	l.room.cfg.Logger.LogAttrs(ctx, level, text, slog.String("event", l.event), slog.Duration("for", stockLasts), slog.Any("error", err))
+	l.room.turned(ctx, failing, err,
+		"queue: the stock of an event cannot be asked for; the last answer holds for a while", "queue: the stock of an event is known again",
+		slog.String("event", l.event), slog.Duration("for", stockLasts))
 }
 
 // outlived says that the last answer is too old to hold, whichever process told it.

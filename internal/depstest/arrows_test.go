@@ -46,7 +46,7 @@ func beside() map[string][]string {
 		"queue":                       {"queue/draw", "queue/token"},
 		"queue/challenge":             {"queue/token"},
 		"queue/driver":                {"queue/draw"},
-		"queue/frontgate":             {"queue/token"},
+		"queue/frontgate":             {"queue/queuehttp", "queue/token"},
 		"queue/gate":                  {"queue/challenge", "queue/queuehttp", "queue/queuepage", "queue/token"},
 		"queue/memqueue":              {"queue/draw"},
 		"queue/queuehttp":             {"queue/challenge", "queue/draw", "queue/token"},

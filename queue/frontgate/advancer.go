@@ -26,11 +26,9 @@ func (g *Gate) Run(ctx context.Context) error {
 		if err != nil && ctx.Err() == nil {
 			g.cfg.Logger.ErrorContext(ctx, "a round of the front gates failed; it is made again", "error", err)
 		}
-		timer := time.NewTimer(next)
 		select {
-		case <-timer.C:
+		case <-time.After(next):
 		case <-ctx.Done():
-			timer.Stop()
 		}
 	}
 	return nil

@@ -1,12 +1,12 @@
 package frontgate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"time"
 
-	"github.com/millrace-go/millrace/internal/tokens"
 	"github.com/millrace-go/millrace/queue"
 	queuedriver "github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
@@ -56,22 +56,14 @@ func (c Config) complete() (Config, error) {
 		{"Every", &c.Every, 10 * time.Second}, {"Refresh", &c.Refresh, time.Second},
 		{"Stale", &c.Stale, max(3*time.Second, 3*c.Refresh)}, {"Timeout", &c.Timeout, 2 * time.Second},
 	} {
-		if *d.value == 0 {
-			*d.value = d.usual
-		}
+		*d.value = cmp.Or(*d.value, d.usual)
 		if *d.value < 0 {
 			return c, fmt.Errorf("frontgate: Config.%s is %s; give a positive duration, or 0 for %s", d.name, *d.value, d.usual)
 		}
 	}
-	if c.Step == 0 {
-		c.Step = 500
-	}
-	if c.MaxEvents == 0 {
-		c.MaxEvents = 1000
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Step = cmp.Or(c.Step, 500)
+	c.MaxEvents = cmp.Or(c.MaxEvents, 1000)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	switch {
 	case c.Step < 1 || c.Step > driver.MaxAdvance:
 		return c, fmt.Errorf("frontgate: Config.Step is %d; give 1 to %d, or 0 for 500", c.Step, driver.MaxAdvance)
@@ -84,5 +76,3 @@ func (c Config) complete() (Config, error) {
 	}
 	return c, nil
 }
-
-func (c Config) tokens() tokens.Config { return tokens.Config{Issuer: c.Issuer, Lasts: c.Lasts} }

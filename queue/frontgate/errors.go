@@ -32,7 +32,7 @@ var (
 func unavailable(cause error) error {
 	err := fmt.Errorf("%w: %w", ErrUnavailable, cause)
 	if fault.Of(cause) == fault.Permanent {
-		return fault.MarkPermanent(err)
+		return err
 	}
 	return fault.MarkInfrastructure(err)
 }

@@ -22,9 +22,9 @@ func (g *Gate) Decide(ctx context.Context, event, text string, members ...string
 
 func (h *Handlers) Assign(w http.ResponseWriter, r *http.Request)   { h.assign(w, r) }
 func (h *Handlers) Check(w http.ResponseWriter, r *http.Request)    { h.check(w, r) }
-func (h *Handlers) Activate(w http.ResponseWriter, r *http.Request) { h.activate(w, r) }
+func (h *Handlers) Activate(w http.ResponseWriter, r *http.Request) { h.state(h.gate.Activate)(w, r) }
 func (h *Handlers) Advance(w http.ResponseWriter, r *http.Request)  { h.advance(w, r) }
-func (h *Handlers) Status(w http.ResponseWriter, r *http.Request)   { h.status(w, r) }
+func (h *Handlers) Status(w http.ResponseWriter, r *http.Request)   { h.state(h.gate.Status)(w, r) }
 
 // Known is the number of events whose counters are known.
 func Known(g *Gate) int {

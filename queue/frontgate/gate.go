@@ -42,7 +42,7 @@ func New(store driver.Store, ring *token.Ring, cfg Config) (*Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	passes, err := tokens.NewGates(ring, cfg.tokens())
+	passes, err := tokens.NewGates(ring, tokens.Config{Issuer: cfg.Issuer, Lasts: cfg.Lasts})
 	if err != nil {
 		return nil, fmt.Errorf("frontgate: %w", err)
 	}

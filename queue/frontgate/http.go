@@ -1,6 +1,7 @@
 package frontgate
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -85,10 +86,10 @@ func (h *Handlers) Mount(handle func(pattern string, handler http.Handler), belo
 // and advanced the number by which the serving counter was raised.
 func (h *Handlers) MountAdmin(handle func(pattern string, handler http.Handler), below string) {
 	below = strings.TrimSuffix(below, "/")
-	handle("POST "+below+"/activate/{eventId}", http.HandlerFunc(h.activate))
-	handle("POST "+below+"/deactivate/{eventId}", http.HandlerFunc(h.deactivate))
+	handle("POST "+below+"/activate/{eventId}", h.state(h.gate.Activate))
+	handle("POST "+below+"/deactivate/{eventId}", h.state(h.gate.Deactivate))
 	handle("POST "+below+"/advance/{eventId}", http.HandlerFunc(h.advance))
-	handle("GET "+below+"/status/{eventId}", http.HandlerFunc(h.status))
+	handle("GET "+below+"/status/{eventId}", h.state(h.gate.Status))
 }
 
 func (h *Handlers) assign(w http.ResponseWriter, r *http.Request) {
@@ -133,19 +134,12 @@ func (h *Handlers) check(w http.ResponseWriter, r *http.Request) {
 	h.write(w, r, answer)
 }
 
-func (h *Handlers) activate(w http.ResponseWriter, r *http.Request) {
-	state, err := h.gate.Activate(r.Context(), h.cfg.Event(r))
-	h.standing(w, r, driver.Round{State: state}, err)
-}
-
-func (h *Handlers) deactivate(w http.ResponseWriter, r *http.Request) {
-	state, err := h.gate.Deactivate(r.Context(), h.cfg.Event(r))
-	h.standing(w, r, driver.Round{State: state}, err)
-}
-
-func (h *Handlers) status(w http.ResponseWriter, r *http.Request) {
-	state, err := h.gate.Status(r.Context(), h.cfg.Event(r))
-	h.standing(w, r, driver.Round{State: state}, err)
+// state answers with the state of the gate.
+func (h *Handlers) state(of func(ctx context.Context, event string) (driver.State, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		state, err := of(r.Context(), h.cfg.Event(r))
+		h.standing(w, r, driver.Round{State: state}, err)
+	}
 }
 
 func (h *Handlers) advance(w http.ResponseWriter, r *http.Request) {
@@ -187,14 +181,9 @@ func (h *Handlers) write(w http.ResponseWriter, r *http.Request, v any) {
 		h.fail(w, r, err)
 		return
 	}
-	send(w, http.StatusOK, "application/json", text)
-}
-
-func send(w http.ResponseWriter, status int, kind string, body []byte) {
 	to := w.Header()
-	to.Set("Content-Type", kind)
+	to.Set("Content-Type", "application/json")
 	to.Set("Cache-Control", "no-store")
 	to.Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // the client may be gone
+	_, _ = w.Write(append(text, '\n')) // the client may be gone
 }

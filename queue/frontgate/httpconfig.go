@@ -1,6 +1,7 @@
 package frontgate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -52,20 +53,12 @@ const placeholder = "{eventId}"
 var cookieName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
 func (c HTTPConfig) complete() (HTTPConfig, error) {
-	for _, field := range [...]struct {
-		value *string
-		usual string
-	}{
-		{&c.GatePath, "/vwr/" + placeholder}, {&c.EventPath, "/events/" + placeholder}, {&c.QueuePath, "/queue/" + placeholder},
-		{&c.Cookie, "urr-vwr-token"}, {&c.Problems, "/problems/"},
-	} {
-		if *field.value == "" {
-			*field.value = field.usual
-		}
-	}
-	if c.RetryAfter == 0 {
-		c.RetryAfter = 3 * time.Second
-	}
+	c.GatePath = cmp.Or(c.GatePath, "/vwr/"+placeholder)
+	c.EventPath = cmp.Or(c.EventPath, "/events/"+placeholder)
+	c.QueuePath = cmp.Or(c.QueuePath, "/queue/"+placeholder)
+	c.Cookie = cmp.Or(c.Cookie, "urr-vwr-token")
+	c.Problems = cmp.Or(c.Problems, "/problems/")
+	c.RetryAfter = cmp.Or(c.RetryAfter, 3*time.Second)
 	if c.Event == nil {
 		c.Event = func(r *http.Request) string { return r.PathValue("eventId") }
 	}
@@ -75,9 +68,7 @@ func (c HTTPConfig) complete() (HTTPConfig, error) {
 	if c.Secure == nil {
 		c.Secure = func(r *http.Request) bool { return r.TLS != nil }
 	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	for _, p := range [...]struct{ field, path string }{{"GatePath", c.GatePath}, {"EventPath", c.EventPath}, {"QueuePath", c.QueuePath}} {
 		if err := checkPath(p.path); err != nil {
 			return c, fmt.Errorf("frontgate: HTTPConfig.%s is %q: %w", p.field, p.path, err)

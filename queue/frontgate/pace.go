@@ -26,12 +26,9 @@ func pollAfter(distance, step int64, chance float64) time.Duration {
 	return time.Duration(base * (1 + chance/10)).Truncate(time.Millisecond)
 }
 
-// moves remembers the rises of the serving counter within about the last minute, as
-// this process saw them.
-type moves struct {
-	seen [moments]moment // a ring
-	next int
-}
+// moves are the rises of the serving counter within about the last minute, as this process
+// saw them, the oldest first.
+type moves []moment
 
 type moment struct {
 	at      time.Time
@@ -45,20 +42,21 @@ const (
 )
 
 func (m *moves) add(at time.Time, serving int64) {
-	last := m.seen[(m.next+moments-1)%moments]
-	if !last.at.IsZero() && at.Sub(last.at) < interval {
+	seen := *m
+	if n := len(seen); n > 0 && at.Sub(seen[n-1].at) < interval {
 		return
 	}
-	m.seen[m.next] = moment{at, serving}
-	m.next = (m.next + 1) % moments
+	if len(seen) == moments {
+		seen = seen[1:]
+	}
+	*m = append(seen, moment{at, serving})
 }
 
 // since is the oldest moment of the last minute; false when none is at least two
 // rounds old, without which a rate says little.
-func (m *moves) since(now time.Time, every time.Duration) (moment, bool) {
-	for i := range moments {
-		one := m.seen[(m.next+i)%moments]
-		if age := now.Sub(one.at); !one.at.IsZero() && age <= memory+interval {
+func (m moves) since(now time.Time, every time.Duration) (moment, bool) {
+	for _, one := range m {
+		if age := now.Sub(one.at); age <= memory+interval {
 			return one, age >= 2*every
 		}
 	}

@@ -2,45 +2,40 @@ package frontgate
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
+	"github.com/millrace-go/millrace/queue/queuehttp"
 )
 
-// problem is the body of an error answer, in the format of RFC 9457.
-type problem struct {
-	Type       string `json:"type"`
-	Title      string `json:"title"`
-	Status     int    `json:"status"`
-	Detail     string `json:"detail"`
-	RedirectTo string `json:"redirectTo,omitempty"`
+// problem is an error answer; its type goes on after HTTPConfig.Problems.
+func problem(name, title string, status int, detail string) *queuehttp.Problem {
+	return &queuehttp.Problem{Type: name, Title: title, Status: status, Detail: detail}
 }
 
-func problemOf(err error) problem {
+func problemOf(err error) *queuehttp.Problem {
 	var large *http.MaxBytesError
 	switch {
 	case errors.Is(err, ErrOff):
-		return problem{"gate-off", "The gate is off", http.StatusConflict, "no position is needed; the way is open", ""}
+		return problem("gate-off", "The gate is off", http.StatusConflict, "no position is needed; the way is open")
 	case errors.Is(err, errRequest):
-		return problem{"request-not-found", "No such request id", http.StatusNotFound, "the request id was never given out for this event; ask for a position", ""}
+		return problem("request-not-found", "No such request id", http.StatusNotFound, "the request id was never given out for this event; ask for a position")
 	case errors.Is(err, ErrLost):
-		return problem{"position-lost", "The position is lost", http.StatusGone, "the request id is too old, or its counter was lost; ask for a new position", ""}
+		return problem("position-lost", "The position is lost", http.StatusGone, "the request id is too old, or its counter was lost; ask for a new position")
 	case errors.As(err, &large):
-		return problem{"too-large", "The body is too large", http.StatusRequestEntityTooLarge, "send at most " + strconv.Itoa(maxBody) + " bytes", ""}
+		return problem("too-large", "The body is too large", http.StatusRequestEntityTooLarge, "send at most "+strconv.Itoa(maxBody)+" bytes")
 	case errors.Is(err, driver.ErrInvalid):
 		_, why, _ := strings.Cut(err.Error(), driver.ErrInvalid.Error()+": ")
-		return problem{"invalid-request", "The request is not what this route takes", http.StatusBadRequest, why, ""}
+		return problem("invalid-request", "The request is not what this route takes", http.StatusBadRequest, why)
 	case errors.Is(err, ErrUnavailable), fault.Of(err) == fault.Infrastructure,
 		errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return problem{"unavailable", "Not available at the moment", http.StatusServiceUnavailable, "the gate cannot be asked at the moment; who has a position keeps it, ask again", ""}
+		return problem("unavailable", "Not available at the moment", http.StatusServiceUnavailable, "the gate cannot be asked at the moment; who has a position keeps it, ask again")
 	}
-	return problem{"internal", "Something went wrong here", http.StatusInternalServerError, "something went wrong; it was written to the log", ""}
+	return problem("internal", "Something went wrong here", http.StatusInternalServerError, "something went wrong; it was written to the log")
 }
 
 // fail answers with an error.
@@ -53,12 +48,8 @@ func (h *Handlers) fail(w http.ResponseWriter, r *http.Request, err error) {
 		p.RedirectTo = pathTo(h.cfg.QueuePath, h.cfg.Event(r))
 	}
 	if p.Status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", strconv.FormatInt(int64((h.cfg.RetryAfter+time.Second-1)/time.Second), 10))
+		p.RetryAfter = h.cfg.RetryAfter
 	}
 	p.Type = h.cfg.Problems + p.Type
-	text, err := json.Marshal(p)
-	if err != nil { // strings and a number always can be
-		text = []byte("{}")
-	}
-	send(w, p.Status, "application/problem+json", text)
+	p.Write(w)
 }

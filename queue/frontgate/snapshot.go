@@ -106,7 +106,7 @@ func (k *known) learn(s driver.State, began time.Time) {
 		return
 	}
 	if s.Epoch != k.state.Epoch {
-		k.moves = moves{}
+		k.moves = nil
 	}
 	k.state, k.at, k.err = s, began, nil
 	k.moves.add(began, s.Serving)

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -80,18 +81,10 @@ func (c Config) withDefaults() Config {
 	if len(c.Wait) == 0 {
 		c.Wait = []string{"/**"}
 	}
-	if c.Below == "" {
-		c.Below = "/millrace-gate"
-	}
-	if c.RetryAfter == 0 {
-		c.RetryAfter = 5 * time.Second
-	}
-	if c.AliveEvery == 0 {
-		c.AliveEvery = 30 * time.Second
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Below = cmp.Or(c.Below, "/millrace-gate")
+	c.RetryAfter = cmp.Or(c.RetryAfter, 5*time.Second)
+	c.AliveEvery = cmp.Or(c.AliveEvery, 30*time.Second)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
 }
 

@@ -7,9 +7,6 @@ import (
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
-// maxUser is how many bytes a user may have.
-const maxUser = 256
-
 func check(ctx context.Context, event string, r driver.Rules) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -37,8 +34,8 @@ func checkVisits(r driver.Rules, b driver.Beats, visits []driver.Visit) error {
 		return bad("%d beats: a call takes at most %d", len(b.Orders), driver.MaxBeats)
 	}
 	for _, v := range visits {
-		if len(v.User) == 0 || len(v.User) > maxUser {
-			return bad("a user of %d bytes: it must be of 1 to %d", len(v.User), maxUser)
+		if len(v.User) == 0 || len(v.User) > driver.MaxUser {
+			return bad("a user of %d bytes: it must be of 1 to %d", len(v.User), driver.MaxUser)
 		}
 		if v.Kind > driver.Verify {
 			return bad("visit of kind %d: there is no such kind", v.Kind)
@@ -67,7 +64,7 @@ func checkChange(c driver.Change) error {
 		return bad("shares of %d lanes: there may be at most %d", len(c.Shares), driver.MaxLanes)
 	}
 	for name, share := range c.Shares {
-		if len(name) > maxUser || !(share >= 0 && share < 1) {
+		if len(name) > driver.MaxUser || !(share >= 0 && share < 1) {
 			return bad("share %g of the lane %.40q: it must be of 0 to below 1", share, name)
 		}
 	}

@@ -2,6 +2,7 @@ package memqueue
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -59,11 +60,7 @@ func (m *room) clearOpening() {
 
 // Draw makes a step; see [driver.Drawer].
 func (s *store) Draw(ctx context.Context, event string, r driver.Rules, step driver.DrawStep) (driver.Drawn, error) {
-	err := check(ctx, event, r)
-	if err == nil {
-		err = checkStep(step)
-	}
-	if err != nil {
+	if err := cmp.Or(check(ctx, event, r), checkStep(step)); err != nil {
 		return driver.Drawn{}, fmt.Errorf("memqueue: draw: %w", err)
 	}
 	m, now := s.enter(event, step.Kind != driver.DrawLook)

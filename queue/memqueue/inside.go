@@ -1,18 +1,14 @@
 package memqueue
 
-import (
-	"cmp"
-	"container/heap"
-	"slices"
-)
+import "container/heap"
 
 // inside holds the active users, and the no-shows.
 type inside struct {
 	users map[string]*guest
 	ends  byTime[*guest]
 
-	missed map[string]missed
-	recent []recent // the same by their until, and some that are not missed any more
+	missed map[string]*missed
+	over   byTime[*missed] // the same, by their until
 }
 
 // guest is an active user.
@@ -30,16 +26,16 @@ func (g *guest) moved(index int) { g.index = index }
 
 // missed is a missed turn.
 type missed struct {
+	user         string
 	order, until int64
+	index        int // in over
 }
 
-type recent struct {
-	user  string
-	until int64
-}
+func (t *missed) when() int64     { return t.until }
+func (t *missed) moved(index int) { t.index = index }
 
 func newInside() inside {
-	return inside{users: map[string]*guest{}, missed: map[string]missed{}}
+	return inside{users: map[string]*guest{}, missed: map[string]*missed{}}
 }
 
 func (in *inside) add(g *guest) {
@@ -58,26 +54,23 @@ func (in *inside) hear(g *guest, now, seen int64) {
 	heap.Fix(&in.ends, g.index)
 }
 
-// miss keeps a missed turn.
-func (in *inside) miss(user string, t missed) {
-	in.missed[user] = t
-	// Turns end in almost the order in which they are missed.
-	i, _ := slices.BinarySearchFunc(in.recent, t.until, func(r recent, until int64) int { return cmp.Compare(r.until, until) })
-	in.recent = slices.Insert(in.recent, i, recent{user, t.until})
+// miss keeps a missed turn, in place of an earlier one of the user.
+func (in *inside) miss(t *missed) {
+	if earlier := in.missed[t.user]; earlier != nil {
+		in.forget(earlier)
+	}
+	in.missed[t.user] = t
+	heap.Push(&in.over, t)
 }
 
-// lapse forgets the turns that are over. The user of an earlier one may have missed a
-// later turn since.
+func (in *inside) forget(t *missed) {
+	delete(in.missed, t.user)
+	heap.Remove(&in.over, t.index)
+}
+
+// lapse forgets the turns that are over.
 func (in *inside) lapse(now int64) {
-	n := 0
-	for n < len(in.recent) && in.recent[n].until <= now {
-		user := in.recent[n].user
-		if t, ok := in.missed[user]; ok && t.until <= now {
-			delete(in.missed, user)
-		}
-		n++
-	}
-	if in.recent = in.recent[n:]; len(in.recent) == 0 {
-		in.recent = nil
+	for len(in.over) > 0 && in.over[0].until <= now {
+		in.forget(in.over[0])
 	}
 }

@@ -91,8 +91,7 @@ func (m *room) next(r driver.Rules) (one driver.Admitted, of class) {
 	if of == lined || one.Order == first {
 		one, of = driver.Admitted{User: m.line.at(first).user, Order: first}, lined
 	}
-	m.line.remove(one.Order)
-	delete(m.position, one.User)
+	m.unline(one.User, one.Order)
 	one.Laned = of == laned
 	return one, of
 }

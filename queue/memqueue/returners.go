@@ -40,12 +40,11 @@ func (m *room) keep(order int64, r driver.Rules, now int64) {
 // comesBack is the kept order of a user outside, by name or by ticket, which counts once;
 // zero when there is none. Before the opening there are no places to keep.
 func (m *room) comesBack(v driver.Visit, now int64, r driver.Rules) int64 {
-	t, missed := m.inside.missed[v.User]
-	switch {
+	switch t := m.inside.missed[v.User]; {
 	case m.early(now):
 		return 0
-	case missed:
-		delete(m.inside.missed, v.User)
+	case t != nil:
+		m.inside.forget(t)
 		m.kept.remove(t.order)
 		return t.order
 	case v.Epoch == m.epoch && v.Order > 0 && v.Order <= maxOrder && now <= v.Until.Add(r.Keep).UnixMicro() && m.kept.remove(v.Order):
@@ -73,14 +72,7 @@ func (m *room) returnerAt(order int64) driver.Outcome {
 
 // visitReturner serves a user among the returners.
 func (m *room) visitReturner(one *returner, v driver.Visit, now int64) driver.Outcome {
-	switch v.Kind {
-	case driver.Leave:
-		m.returners.remove(v.User)
-		m.departed++
-		return driver.Outcome{New: true}
-	case driver.Verify:
-		return driver.Outcome{}
-	case driver.Check, driver.Heartbeat:
+	if v.Kind != driver.Done {
 		one.alive = now
 	}
 	return m.returnerAt(one.order)

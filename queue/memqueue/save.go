@@ -59,7 +59,7 @@ func (m *room) copied() *content {
 	for name, l := range m.lanes {
 		c.lanes[name] = &lane{ordered: slices.DeleteFunc(slices.Clone(l.ordered), m.void)}
 	}
-	c.inside = inside{ends: slices.Clone(m.inside.ends), missed: maps.Clone(m.inside.missed)}
+	c.inside = inside{ends: slices.Clone(m.inside.ends), over: slices.Clone(m.inside.over)} // a missed turn does not change
 	for i, g := range c.inside.ends {
 		one := *g
 		c.inside.ends[i] = &one

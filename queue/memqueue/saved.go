@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/bits"
 	"slices"
+	"time"
 
 	"github.com/millrace-go/millrace/queue/driver"
 )
@@ -33,20 +34,19 @@ func (c *coder) room(m *content) {
 	for _, v := range []*int64{&m.settled, &m.tick, &m.swept} {
 		c.when(v)
 	}
-	threshold, admitted, set := int64(0), int64(m.admitted), m.threshold != nil
+	threshold, set := int64(0), m.threshold != nil
 	if set {
 		threshold = min(int64(*m.threshold), maxCount)
 	}
-	for _, v := range []*int64{&threshold, &admitted, &m.joined, &m.entered, &m.noShows, &m.expired, &m.departed, &m.removed} {
-		c.count(v)
-	}
+	c.count(&threshold)
+	counts(c, &m.admitted)
+	counts(c, &m.joined, &m.entered, &m.noShows, &m.expired, &m.departed, &m.removed)
 	for _, v := range []*bool{&set, &m.cleared, &m.paused, &m.gate.known, &m.gate.on, &m.idle, &m.listed} {
 		c.flag(v)
 	}
 	if n := int(threshold); set {
 		m.threshold = &n
 	}
-	m.admitted = int(admitted)
 	version := int64(m.line.version) //nolint:gosec // a change each, from 0
 	c.count(&version)
 	m.line.version = uint64(version) //nolint:gosec // not negative
@@ -95,7 +95,7 @@ func (c *coder) line(m *content) {
 	one := func(order int64, who *member) int64 {
 		step := order - last
 		c.num(&step)
-		c.name(&who.user, maxUser)
+		c.name(&who.user, driver.MaxUser)
 		c.when(&who.alive)
 		last += step
 		return step
@@ -153,7 +153,7 @@ func (m *content) has(user string) bool {
 func (c *coder) turns(m *content) {
 	for t := range list(c, m.turns.due) {
 		t = cmp.Or(t, &turn{})
-		c.name(&t.user, maxUser)
+		c.name(&t.user, driver.MaxUser)
 		c.order(&t.order)
 		c.when(&t.last)
 		c.when(&t.due)
@@ -175,7 +175,7 @@ func (c *coder) turns(m *content) {
 func (c *coder) inside(m *content) {
 	for g := range list(c, m.inside.ends) {
 		g = cmp.Or(g, &guest{})
-		c.name(&g.user, maxUser)
+		c.name(&g.user, driver.MaxUser)
 		c.num(&g.order)
 		for _, v := range []*int64{&g.began, &g.expires, &g.end} {
 			c.when(v)
@@ -191,18 +191,15 @@ func (c *coder) inside(m *content) {
 	c.missed(m)
 }
 
-// missed are the turns of no-shows, by their end.
+// missed are the turns of no-shows.
 func (c *coder) missed(m *content) {
-	users := slices.SortedFunc(maps.Keys(m.inside.missed), func(a, b string) int {
-		return cmp.Compare(m.inside.missed[a].until, m.inside.missed[b].until)
-	})
-	for user := range list(c, users) {
-		t := m.inside.missed[user]
-		c.name(&user, maxUser)
+	for t := range list(c, m.inside.over) {
+		t = cmp.Or(t, &missed{})
+		c.name(&t.user, driver.MaxUser)
 		c.order(&t.order)
 		c.when(&t.until)
 		if c.reads() {
-			m.inside.miss(user, t)
+			m.inside.miss(t)
 		}
 	}
 }
@@ -221,16 +218,17 @@ func (c *coder) rate(r *rate) {
 // stays are the counts of those that have left. Those inside are counted again.
 func (c *coder) stays(m *content) {
 	s := &m.stays
-	active, noShow, tick, batch := s.rules.Active.Microseconds(), s.rules.NoShow.Microseconds(), s.rules.Tick.Microseconds(), int64(s.rules.Batch)
-	for _, v := range []*int64{&active, &noShow, &tick, &batch, &s.span, &s.came} {
-		c.count(v)
+	for _, v := range []*time.Duration{&s.rules.Active, &s.rules.NoShow, &s.rules.Tick} {
+		us := v.Microseconds()
+		c.count(&us)
+		*v = span(us)
 	}
-	s.rules = driver.Rules{Active: span(active), NoShow: span(noShow), Tick: span(tick), Batch: int(batch)}
+	counts(c, &s.rules.Batch)
+	counts(c, &s.span, &s.came)
 	c.when(&s.since)
 	c.when(&s.next)
 	for i := range s.ended {
-		c.count(&s.ended[i])
-		c.count(&s.anew[i])
+		counts(c, &s.ended[i], &s.anew[i])
 	}
 	if c.to != nil || s.span == 0 || c.err != nil {
 		return

@@ -43,31 +43,27 @@ func (c *coder) sample(s *driver.Sample) {
 	epoch := int64(s.Epoch) //nolint:gosec // less than 2^53
 	c.num(&epoch)
 	s.Epoch = uint64(max(0, epoch))
-	stock, known := int64(0), s.Stock != nil
+	stock, known := 0, s.Stock != nil
 	if known {
-		stock = int64(*s.Stock)
+		stock = *s.Stock
 	}
-	waiting, entitled, active, returning := int64(s.Waiting), int64(s.Entitled), int64(s.Active), int64(s.Returning)
-	for _, v := range []*int64{&s.Joined, &s.Entered, &s.NoShows, &s.Returned, &s.Laned, &waiting, &entitled, &active, &returning, &stock} {
-		c.count(v)
-	}
+	counts(c, &s.Joined, &s.Entered, &s.NoShows, &s.Returned, &s.Laned)
+	counts(c, &s.Waiting, &s.Entitled, &s.Active, &s.Returning, &stock)
 	c.num(&s.Highest)
 	c.flag(&known)
-	s.Waiting, s.Entitled, s.Active, s.Returning = int(waiting), int(entitled), int(active), int(returning)
 	if c.to == nil && known {
-		left := int(stock)
-		s.Stock = &left
+		s.Stock = &stock
 	}
 	buckets := slices.Sorted(maps.Keys(s.Waits))
 	if c.to == nil {
 		s.Waits = map[int]int64{}
 	}
 	for bucket := range list(c, buckets) {
-		number, users := int64(bucket), s.Waits[bucket]
-		c.count(&number)
+		users := s.Waits[bucket]
+		counts(c, &bucket)
 		c.count(&users)
 		if c.to == nil {
-			s.Waits[int(number)] = users
+			s.Waits[bucket] = users
 		}
 	}
 }

@@ -33,7 +33,7 @@ func (c *coder) returns(m *content) {
 }
 
 func (c *coder) admitted(one *driver.Admitted) {
-	c.name(&one.User, maxUser)
+	c.name(&one.User, driver.MaxUser)
 	c.order(&one.Order)
 }
 
@@ -47,7 +47,7 @@ func (c *coder) lanes(m *content) {
 	}
 	for name := range list(c, slices.Sorted(maps.Keys(m.lanes))) {
 		l := cmp.Or(m.lanes[name], &lane{})
-		c.name(&name, maxUser)
+		c.name(&name, driver.MaxUser)
 		for one := range list(c, l.ordered) {
 			c.admitted(&one)
 			if c.to == nil {

@@ -72,19 +72,16 @@ func (s *store) enter(event string, keep bool) (*room, int64) {
 
 // Visit serves visits and beats; see [driver.Store].
 func (s *store) Visit(ctx context.Context, event string, r driver.Rules, b driver.Beats, visits []driver.Visit) (driver.Visited, error) {
-	if err := check(ctx, event, r); err != nil {
-		return driver.Visited{}, fmt.Errorf("memqueue: visit: %w", err)
-	}
-	if err := checkVisits(r, b, visits); err != nil {
+	if err := cmp.Or(check(ctx, event, r), checkVisits(r, b, visits)); err != nil {
 		return driver.Visited{}, fmt.Errorf("memqueue: visit: %w", err)
 	}
 	joins := slices.ContainsFunc(visits, func(v driver.Visit) bool { return v.Kind == driver.Check })
 	m, now := s.enter(event, joins)
 	defer m.mu.Unlock()
+	m.expire(now, r)
 	if joins {
 		m.listed, m.idle = true, false
 	}
-	m.expire(now, r)
 	m.beat(b, now, r)
 	outcomes := make([]driver.Outcome, len(visits))
 	for i, v := range visits {
@@ -137,10 +134,7 @@ func (s *store) Sweep(ctx context.Context, event string, r driver.Rules, from in
 
 // Change carries out an operator's change; see [driver.Store].
 func (s *store) Change(ctx context.Context, event string, r driver.Rules, c driver.Change) (driver.State, error) {
-	if err := check(ctx, event, r); err != nil {
-		return driver.State{}, fmt.Errorf("memqueue: change: %w", err)
-	}
-	if err := checkChange(c); err != nil {
+	if err := cmp.Or(check(ctx, event, r), checkChange(c)); err != nil {
 		return driver.State{}, fmt.Errorf("memqueue: change: %w", err)
 	}
 	m, now := s.enter(event, true)

@@ -66,9 +66,8 @@ func (m *room) sweepBlock(b *block, now int64, r driver.Rules, most int) (remove
 				return removed
 			}
 			order := b.number*driver.BlockSize + int64(bit)
-			m.line.remove(order)
+			m.unline(who.user, order)
 			m.keep(order, r, now)
-			delete(m.position, who.user)
 			m.removed++
 			removed++
 		}

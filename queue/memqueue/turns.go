@@ -143,7 +143,7 @@ func (m *room) lapse(now int64, r driver.Rules) {
 		}
 		m.keep(t.order, r, now)
 		if until := t.last + r.Seen.Microseconds(); until > now {
-			m.inside.miss(t.user, missed{t.order, until})
+			m.inside.miss(&missed{user: t.user, order: t.order, until: until})
 		}
 	}
 }
@@ -152,14 +152,7 @@ func (m *room) lapse(now int64, r driver.Rules) {
 // this user has a right to.
 func (m *room) visitTurn(t *turn, v driver.Visit, now int64, r driver.Rules) driver.Outcome {
 	before := below(m.turns.takers, t.rank())
-	switch v.Kind {
-	case driver.Leave:
-		m.turns.remove(t)
-		m.departed++
-		return driver.Outcome{New: true}
-	case driver.Verify:
-		return driver.Outcome{}
-	case driver.Check, driver.Heartbeat:
+	if v.Kind != driver.Done {
 		if m.open(now, r) > before {
 			m.turns.remove(t)
 			m.rate.add(now, 1)

@@ -3,6 +3,8 @@ package memqueue
 import (
 	"encoding/binary"
 	"iter"
+
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 // reads says whether values are read, without an error until now.
@@ -67,6 +69,15 @@ func (c *coder) count(v *int64) {
 	}
 }
 
+// counts are such numbers.
+func counts[T int | int64](c *coder, all ...*T) {
+	for _, v := range all {
+		n := int64(*v)
+		c.count(&n)
+		*v = T(n)
+	}
+}
+
 // when is a time, kept relative to the moment of saving: the time between saving and
 // restoring does not pass in the room, and neither does a change of the clock.
 func (c *coder) when(v *int64) {
@@ -105,7 +116,7 @@ func (c *coder) name(v *string, most int64) {
 	case n == 0 || n > most:
 		c.fail("a name of the saved state has %d bytes, and may have 1 to %d; %s", n, most, remedy)
 	default:
-		if n <= maxUser && c.ready() {
+		if n <= driver.MaxUser && c.ready() {
 			*v = string(c.take(int(n)))
 			return
 		}

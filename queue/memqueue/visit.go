@@ -1,6 +1,8 @@
 package memqueue
 
 import (
+	"cmp"
+
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -33,6 +35,12 @@ func (m *room) visit(v driver.Visit, now int64, r driver.Rules) driver.Outcome {
 	if g := m.inside.users[v.User]; g != nil {
 		return m.visitInside(g, v, now, r)
 	}
+	switch v.Kind {
+	case driver.Leave:
+		return m.leave(v.User)
+	case driver.Verify:
+		return driver.Outcome{}
+	}
 	if t := m.turns.users[v.User]; t != nil {
 		return m.visitTurn(t, v, now, r)
 	}
@@ -42,16 +50,37 @@ func (m *room) visit(v driver.Visit, now int64, r driver.Rules) driver.Outcome {
 	if one := m.returners.users[v.User]; one != nil {
 		return m.visitReturner(one, v, now)
 	}
-	switch v.Kind {
-	case driver.Check:
+	if v.Kind == driver.Check {
 		return m.arrive(v, now, r)
-	case driver.Leave:
-		if t, ok := m.inside.missed[v.User]; ok {
-			delete(m.inside.missed, v.User)
-			m.kept.remove(t.order)
-		}
 	}
 	return driver.Outcome{}
+}
+
+// leave takes out a user that waits. A no-show gives up the kept place.
+func (m *room) leave(user string) driver.Outcome {
+	order, lined := m.position[user]
+	switch t := m.turns.users[user]; {
+	case t != nil:
+		m.turns.remove(t)
+	case lined:
+		m.unline(user, order)
+	case m.returners.users[user] != nil:
+		m.returners.remove(user)
+	default:
+		if t := m.inside.missed[user]; t != nil {
+			m.inside.forget(t)
+			m.kept.remove(t.order)
+		}
+		return driver.Outcome{}
+	}
+	m.departed++
+	return driver.Outcome{New: true}
+}
+
+// unline takes a user out of the line.
+func (m *room) unline(user string, order int64) {
+	m.line.remove(order)
+	delete(m.position, user)
 }
 
 func (m *room) visitInside(g *guest, v driver.Visit, now int64, r driver.Rules) driver.Outcome {
@@ -71,15 +100,7 @@ func (m *room) visitInside(g *guest, v driver.Visit, now int64, r driver.Rules) 
 }
 
 func (m *room) visitLine(order int64, v driver.Visit, now int64) driver.Outcome {
-	switch v.Kind {
-	case driver.Leave:
-		m.line.remove(order)
-		delete(m.position, v.User)
-		m.departed++
-		return driver.Outcome{New: true}
-	case driver.Verify:
-		return driver.Outcome{}
-	case driver.Check, driver.Heartbeat:
+	if v.Kind != driver.Done {
 		m.line.at(order).alive = now
 	}
 	return driver.Outcome{Status: driver.Waiting, Order: order, Ahead: m.ahead(order)}
@@ -128,11 +149,7 @@ func (m *room) counts(v driver.Visit, now int64, r driver.Rules) bool {
 	if v.Epoch == 0 || v.Epoch == m.epoch || v.Order < 1 || v.Order > maxOrder || !m.young(now, r) {
 		return false
 	}
-	since := m.begun
-	if m.lost != 0 {
-		since = m.lost
-	}
-	return v.Until.UnixMicro() >= since
+	return v.Until.UnixMicro() >= cmp.Or(m.lost, m.begun)
 }
 
 // order is where the user lines up; zero when the gate is closed to the user.

@@ -1,6 +1,7 @@
 package queuehttp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,24 +129,15 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	def := func(field *string, value string) {
-		if *field == "" {
-			*field = value
-		}
-	}
-	span := func(field *time.Duration, value time.Duration) {
-		if *field == 0 {
-			*field = value
-		}
-	}
-	def(&c.GatePath, "/vwr/{eventId}")
-	def(&c.EntryCookie, "urr-entry-token-")
-	def(&c.TicketCookie, "urr-queue-ticket-")
-	def(&c.Redirect, "/queue")
-	def(&c.Problems, "/problems/")
-	span(&c.KnownFor, time.Minute)
-	span(&c.TicketLasts, 24*time.Hour)
-	span(&c.RetryAfter, 3*time.Second)
+	c.GatePath = cmp.Or(c.GatePath, "/vwr/{eventId}")
+	c.EntryCookie = cmp.Or(c.EntryCookie, "urr-entry-token-")
+	c.TicketCookie = cmp.Or(c.TicketCookie, "urr-queue-ticket-")
+	c.Redirect = cmp.Or(c.Redirect, "/queue")
+	c.Problems = cmp.Or(c.Problems, "/problems/")
+	c.KnownFor = cmp.Or(c.KnownFor, time.Minute)
+	c.TicketLasts = cmp.Or(c.TicketLasts, 24*time.Hour)
+	c.RetryAfter = cmp.Or(c.RetryAfter, 3*time.Second)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	if c.Secure == nil {
 		c.Secure = func(r *http.Request) bool { return r.TLS != nil }
 	}
@@ -154,9 +146,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Fail == nil {
 		c.Fail = func(w http.ResponseWriter, _ *http.Request, p *Problem) { p.Write(w) }
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
 	}
 	return c
 }

@@ -1,6 +1,7 @@
 package queuehttp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -49,12 +50,8 @@ const (
 )
 
 func (r JoinRate) withDefaults() JoinRate {
-	if r.PerSecond == 0 {
-		r.PerSecond = usualRate
-	}
-	if r.Burst == 0 {
-		r.Burst = min(usualBurst*r.PerSecond, maxJoinBurst)
-	}
+	r.PerSecond = cmp.Or(r.PerSecond, usualRate)
+	r.Burst = cmp.Or(r.Burst, min(usualBurst*r.PerSecond, maxJoinBurst))
 	return r
 }
 

@@ -1,6 +1,7 @@
 package queuehttp
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -49,10 +50,7 @@ func (p Proxies) Client(r *http.Request) netip.Addr {
 	if !p.Trusts(r) {
 		return client
 	}
-	header := p.Header
-	if header == "" {
-		header = headerXForwarded
-	}
+	header := cmp.Or(p.Header, headerXForwarded)
 	rest := strings.Join(r.Header.Values(header), ",")
 	for range maxHops {
 		var hop string

@@ -1,6 +1,7 @@
 package queuenotice
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -55,15 +56,9 @@ func New(publisher message.Publisher, cfg Config) (*Notices, error) {
 	case cfg.Buffer < 0:
 		return nil, fmt.Errorf("queuenotice: Config.Buffer is %d; give at least 1, or 0 for 10,000", cfg.Buffer)
 	}
-	if cfg.Topic == "" {
-		cfg.Topic = "queue-admitted"
-	}
-	if cfg.Buffer == 0 {
-		cfg.Buffer = 10_000
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
+	cfg.Topic = cmp.Or(cfg.Topic, "queue-admitted")
+	cfg.Buffer = cmp.Or(cfg.Buffer, 10_000)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	return &Notices{publisher: publisher, cfg: cfg, buffer: make(chan queue.Notice, cfg.Buffer)}, nil
 }
 

@@ -1,6 +1,7 @@
 package queuepage
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -55,9 +56,7 @@ var (
 const deep = 0.304
 
 func (b Brand) withDefaults() Brand {
-	if b.Title == "" {
-		b.Title = "Waiting room"
-	}
+	b.Title = cmp.Or(b.Title, "Waiting room")
 	system := []string{"system-ui", "-apple-system", "Segoe UI", "Apple SD Gothic Neo", "Malgun Gothic", "Noto Sans KR", "sans-serif"}
 	if len(b.Headings) == 0 {
 		b.Headings = system
@@ -70,15 +69,15 @@ func (b Brand) withDefaults() Brand {
 	return b
 }
 
-// fields lists the colours with the names of their CSS variables.
-func (p *Palette) fields() []struct {
+// named is a colour with the name of its field and of its CSS variable.
+type named struct {
 	name, variable string
 	value          *string
-} {
-	return []struct {
-		name, variable string
-		value          *string
-	}{
+}
+
+// fields lists the colours.
+func (p *Palette) fields() []named {
+	return []named{
 		{"Paper", "paper", &p.Paper}, {"Sheet", "sheet", &p.Sheet}, {"Ink", "ink", &p.Ink}, {"Soft", "soft", &p.Soft}, {"Rule", "rule", &p.Rule},
 		{"Edge", "edge", &p.Edge}, {"Accent", "accent", &p.Accent}, {"OnAccent", "on-accent", &p.OnAccent}, {"Wash", "wash", &p.Wash},
 	}
@@ -87,9 +86,7 @@ func (p *Palette) fields() []struct {
 func (p Palette) or(standard Palette) Palette {
 	other := standard.fields()
 	for i, field := range p.fields() {
-		if *field.value == "" {
-			*field.value = *other[i].value
-		}
+		*field.value = cmp.Or(*field.value, *other[i].value)
 	}
 	return p
 }

@@ -1,6 +1,7 @@
 package queuepage
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -90,13 +91,10 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	set := func(field *string, room, atGate string) {
-		switch {
-		case *field != "":
-		case c.Gate:
-			*field = atGate
-		default:
-			*field = room
+		if c.Gate {
+			room = atGate
 		}
+		*field = cmp.Or(*field, room)
 	}
 	set(&c.Path, "/queue/{eventId}", "/vwr/{eventId}")
 	set(&c.Check, "/api/queue/check/{eventId}", "/vwr/check/{eventId}/{requestId}")
@@ -105,21 +103,15 @@ func (c Config) withDefaults() Config {
 	set(&c.Assign, "", "/vwr/assign/{eventId}")
 	set(&c.Admitted, "/events/{eventId}", "/queue/{eventId}")
 	set(&c.Language, "en", "en")
-	if c.MoveOn == 0 {
-		c.MoveOn = 5 * time.Second
-	}
+	c.MoveOn = cmp.Or(c.MoveOn, 5*time.Second)
 	if c.Keep == 0 {
 		c.Keep = 10 * time.Minute
 		if c.Gate {
 			c.Keep = 24 * time.Hour
 		}
 	}
-	if c.MaxAge == 0 {
-		c.MaxAge = time.Minute
-	}
-	if c.RetryAfter == 0 {
-		c.RetryAfter = 5 * time.Second
-	}
+	c.MaxAge = cmp.Or(c.MaxAge, time.Minute)
+	c.RetryAfter = cmp.Or(c.RetryAfter, 5*time.Second)
 	c.Brand = c.Brand.withDefaults()
 	return c
 }

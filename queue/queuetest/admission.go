@@ -19,19 +19,15 @@ func admissionCases() []testCase {
 }
 
 func admissionInChunks(p *player) {
-	users := names("u", 1300)
-	p.join(users...)
+	users, _ := p.crowd("u", 1300)
 	p.threshold(1200)
 	var got []string
 	for i, want := range []int{driver.MaxChunk, driver.MaxChunk, 200, 0} {
-		a, err := p.store.Admit(p.ctx, p.event, p.r)
-		steps.Do(err)
+		a := steps.Get(p.store.Admit(p.ctx, p.event, p.r))
 		if len(a.Admitted) != want || a.More != (i < 2) {
 			steps.Fail("admission %d of 1,200 lets %d in, want %d; more: %t", i, len(a.Admitted), want, a.More)
 		}
-		for _, one := range a.Admitted {
-			got = append(got, one.User)
-		}
+		got = append(got, usersOf(a.Admitted)...)
 		if a.Active != 0 || a.Entitled != len(got) || a.Entered != 0 || a.Waiting != 1300 {
 			steps.Fail("the turns of %d of 1,300 have come, and the room is %+v", len(got), a.State)
 		}
@@ -45,8 +41,7 @@ func admissionInChunks(p *player) {
 // should be, with a batch that needs several calls.
 func tickGuard(p *player) {
 	p.r.Tick, p.r.Batch = time.Hour, 700
-	users := names("u", 2500)
-	p.join(users...)
+	users, _ := p.crowd("u", 2500)
 	p.threshold(10_000)
 	let := 0
 	for round := range 3 {
@@ -83,8 +78,7 @@ func tickGuard(p *player) {
 func rateOfAdmissions(p *player) {
 	p.r = limited(5)
 	p.enter(names("i", 5)...)
-	users := names("u", 100)
-	p.join(users...)
+	users, _ := p.crowd("u", 100)
 	rate := func(when string, admitted int) {
 		if s := p.state(); s.Rate.Admitted != admitted || (s.Rate.Over > 0) != (admitted > 0) {
 			steps.Fail("%s the rate is %d in %s, want %d in some time", when, s.Rate.Admitted, s.Rate.Over, admitted)

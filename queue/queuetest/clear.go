@@ -47,8 +47,7 @@ func clearTakesEverybodyOut(p *player) {
 // clearedTicketsAreWorthNothing: their users line up at the end, and do not make
 // the room settle.
 func clearedTicketsAreWorthNothing(p *player) {
-	users := names("u", 10)
-	orders := p.join(users...)
+	users, orders := p.crowd("u", 10)
 	before := p.state()
 	p.change(driver.Change{Clear: true})
 	fresh := p.join("new")

@@ -68,8 +68,7 @@ func arrivalsRaceForPlaces(p *player) {
 // admissionsRace: all instances together admit each user once, and as many as there
 // are places.
 func admissionsRace(p *player) {
-	users := names("u", 1000)
-	p.join(users...)
+	users, _ := p.crowd("u", 1000)
 	p.threshold(770)
 	var let [instances][]driver.Admitted
 	together(p, func(i int, p *player) {
@@ -79,11 +78,7 @@ func admissionsRace(p *player) {
 	})
 	all := slices.Concat(let[:]...)
 	slices.SortFunc(all, func(a, b driver.Admitted) int { return int(a.Order - b.Order) })
-	got := make([]string, len(all))
-	for i, one := range all {
-		got[i] = one.User
-	}
-	if !slices.Equal(got, users[:770]) {
+	if got := usersOf(all); !slices.Equal(got, users[:770]) {
 		steps.Fail("the first 770 of 1,000 were to enter by eight instances at once: %s", abbreviate("admitted", got))
 	}
 	p.counts("after the race", 1000, 0, 770)

@@ -34,9 +34,7 @@ func (p *player) opens(version int64, after time.Duration) (at time.Time) {
 func (p *player) draw(peer int, s driver.DrawStep) driver.Drawn {
 	s.Holder = uint64(1 + peer) //nolint:gosec // a few peers
 	d, err := p.h.Peers[peer%len(p.h.Peers)].(driver.Drawer).Draw(p.ctx, p.event, p.r, s)
-	if err != nil {
-		steps.Fail("step %d of a draw: %w", s.Kind, err)
-	}
+	steps.Named(err, "step %d of a draw", s.Kind)
 	p.sane("draw", d.State)
 	return d
 }

@@ -48,9 +48,7 @@ func eventsAreApart(p *player) {
 func (p *player) listed(when string, want bool) {
 	for _, store := range p.h.Peers {
 		events, err := store.Events(p.ctx)
-		if err != nil {
-			steps.Fail("events: %w", err)
-		}
+		steps.Named(err, "events")
 		if slices.Contains(events, p.event) != want {
 			steps.Fail("%s the event is listed: %t", when, !want)
 		}

@@ -27,6 +27,12 @@ func (p *player) join(users ...string) []int64 {
 	return orders
 }
 
+// crowd has so many users join, and returns them with their orders.
+func (p *player) crowd(prefix string, n int) (users []string, orders []int64) {
+	users = names(prefix, n)
+	return users, p.join(users...)
+}
+
 // enter checks users in, and expects that all are admitted at once.
 func (p *player) enter(users ...string) []int64 {
 	got := p.visit(checks(users...)...)
@@ -40,6 +46,28 @@ func (p *player) enter(users ...string) []int64 {
 	return orders
 }
 
+// answers makes a visit, and expects this outcome.
+func (p *player) answers(v driver.Visit, want driver.Outcome) {
+	if o := p.one(v); o != want {
+		steps.Fail("%+v is answered %+v, want %+v", v, o, want)
+	}
+}
+
+// linesUp makes a visit, expects that its user lines up as a new one with so many ahead, and
+// returns the order.
+func (p *player) linesUp(v driver.Visit, ahead int) int64 {
+	o := p.one(v)
+	if want := (driver.Outcome{Status: driver.Waiting, Order: o.Order, Ahead: ahead, New: true}); o != want {
+		steps.Fail("%+v is answered %+v, want %+v", v, o, want)
+	}
+	return o.Order
+}
+
+// admitted is the outcome by which a user takes a place.
+func (p *player) admitted(order int64) driver.Outcome {
+	return driver.Outcome{Status: driver.Active, Order: order, Left: p.r.Active, New: true, Entered: true}
+}
+
 // admits expects that the turns of exactly these users come, in their order, and that
 // each takes a place with a poll.
 func (p *player) admits(when string, users ...string) {
@@ -49,7 +77,7 @@ func (p *player) admits(when string, users ...string) {
 	}
 	got := p.visit(visits(driver.Heartbeat, users...)...)
 	for i, o := range got.Outcomes {
-		if want := (driver.Outcome{Status: driver.Active, Order: o.Order, Left: p.r.Active, New: true, Entered: true}); o != want {
+		if o != p.admitted(o.Order) {
 			steps.Fail("%s the turn of %s has come, and a poll is answered %+v", when, users[i], o)
 		}
 	}
@@ -59,13 +87,17 @@ func (p *player) admits(when string, users ...string) {
 func (p *player) calls(when string, users ...string) {
 	var a driver.Admission
 	steps.Within(when, func() { a = p.admit() })
-	got := make([]string, len(a.Admitted))
-	for i, one := range a.Admitted {
-		got[i] = one.User
-	}
-	if !slices.Equal(got, users) {
+	if got := usersOf(a.Admitted); !slices.Equal(got, users) {
 		steps.Fail("%s: %s, want %s", when, abbreviate("admitted", got), abbreviate("those", users))
 	}
+}
+
+func usersOf(admitted []driver.Admitted) []string {
+	users := make([]string, len(admitted))
+	for i, one := range admitted {
+		users[i] = one.User
+	}
+	return users
 }
 
 func abbreviate(what string, users []string) string {

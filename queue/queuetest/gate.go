@@ -15,18 +15,9 @@ func gateCases() []testCase {
 	}
 }
 
-// at checks a user with a position.
-func (p *player) at(user string, position int64) driver.Outcome {
-	return p.one(driver.Visit{Kind: driver.Check, User: user, Position: position})
-}
-
 // lined lines a user up with a position, and expects so many users ahead.
 func (p *player) lined(user string, position int64, ahead int) int64 {
-	o := p.at(user, position)
-	if want := (driver.Outcome{Status: driver.Waiting, Order: o.Order, Ahead: ahead, New: true}); o != want {
-		steps.Fail("%s comes with position %d, and is answered %+v, want %+v", user, position, o, want)
-	}
-	return o.Order
+	return p.linesUp(driver.Visit{Kind: driver.Check, User: user, Position: position}, ahead)
 }
 
 // gateLetsPositionsIn: behind the waiting users, by their positions, in any order
@@ -47,7 +38,7 @@ func gateLetsPositionsIn(p *player) {
 		steps.Fail("positions 9,000 and 7,001 have orders %d and %d, behind order %d", far, near, orders[1])
 	}
 	for user, want := range map[string]driver.Status{"before1": driver.Waiting, "inside": driver.Active} { // users in the room need none
-		o := p.at(user, 0)
+		o := p.one(driver.Visit{Kind: driver.Check, User: user})
 		if o.Status != want || o.New {
 			steps.Fail("%s checks behind the gate, and is answered %+v", user, o)
 		}
@@ -57,17 +48,13 @@ func gateLetsPositionsIn(p *player) {
 	p.admits("five places", "before1", "before2", "near", "middle", "far")
 	p.threshold(7)
 	gated("nobody") // with a free place and an empty line
-	o := p.at("late", 7500)
-	if want := (driver.Outcome{Status: driver.Active, Order: near + 499, Left: p.r.Active, New: true, Entered: true}); o != want {
-		steps.Fail("position 7,500 comes to an empty line, and is answered %+v, want %+v", o, want)
-	}
+	late := driver.Visit{Kind: driver.Check, User: "late", Position: 7500}
+	p.answers(late, p.admitted(near+499))
 }
 
 // gated checks a user with a position, who is refused a place in line.
 func (p *player) gated(user string, position int64) {
-	if o := p.at(user, position); o != (driver.Outcome{Status: driver.Gated}) {
-		steps.Fail("%s comes with position %d, and is answered %+v, want a refusal", user, position, o)
-	}
+	p.answers(driver.Visit{Kind: driver.Check, User: user, Position: position}, driver.Outcome{Status: driver.Gated})
 }
 
 // positionCountsOnce: another user with it is refused, and so is the same one after
@@ -78,10 +65,7 @@ func positionCountsOnce(p *player) {
 	first := p.lined("a", 10, 0)
 	p.lined("b", 20, 1)
 	p.gated("copy", 10)
-	o := p.at("a", 10)
-	if want := (driver.Outcome{Status: driver.Waiting, Order: first}); o != want {
-		steps.Fail("the user with position 10 polls with it, and is answered %+v, want %+v", o, want)
-	}
+	p.answers(driver.Visit{Kind: driver.Check, User: "a", Position: 10}, driver.Outcome{Status: driver.Waiting, Order: first})
 	p.leave("a")
 	p.gated("a", 10)
 	p.gated("another", 20)

@@ -70,8 +70,7 @@ func lookIsExact(p *player) {
 	if s.full != 0 || s.version != version {
 		steps.Fail("nothing happened, and version %d became %d; full: %d", version, s.version, s.full)
 	}
-	v, err := p.store.Look(p.ctx, p.event, p.r, s.epoch, s.version)
-	steps.Do(err)
+	v := steps.Get(p.store.Look(p.ctx, p.event, p.r, s.epoch, s.version))
 	if len(v.Blocks) > 0 || v.Full || v.More {
 		steps.Fail("nothing happened, and a look tells %d blocks, full: %t, more: %t", len(v.Blocks), v.Full, v.More)
 	}
@@ -106,8 +105,7 @@ func lookInPages(p *player) {
 	}
 
 	// Changes between two answers are in one of them.
-	v, err := p.store.Look(p.ctx, p.event, p.r, 0, 0)
-	steps.Do(err)
+	v := steps.Get(p.store.Look(p.ctx, p.event, p.r, 0, 0))
 	other.apply(v)
 	if !v.More || !v.Full || len(v.Blocks) == 0 {
 		steps.Fail("the first of %d blocks: %d, full: %t, more: %t", len(users), len(v.Blocks), v.Full, v.More)
@@ -139,8 +137,7 @@ func lookFromElsewhere(p *player) {
 	for _, from := range []snapshot{
 		{epoch: s.epoch}, {epoch: s.epoch + 1, version: s.version}, {version: s.version}, {epoch: s.epoch, version: s.version + 1000},
 	} {
-		v, err := p.store.Look(p.ctx, p.event, p.r, from.epoch, from.version)
-		steps.Do(err)
+		v := steps.Get(p.store.Look(p.ctx, p.event, p.r, from.epoch, from.version))
 		if !v.Full || v.More || v.Version != s.version || v.Epoch != s.epoch || len(v.Blocks) != len(s.blocks) {
 			steps.Fail("the room is at version %d of epoch %d, and version %d of epoch %d is answered with %d blocks of version %d, full: %t, more: %t",
 				s.version, s.epoch, from.version, from.epoch, len(v.Blocks), v.Version, v.Full, v.More)

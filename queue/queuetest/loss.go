@@ -26,9 +26,7 @@ func lossCases() []testCase {
 
 // lose makes the store lose its data.
 func (p *player) lose() {
-	if err := p.h.Lose(p.ctx); err != nil {
-		steps.Fail("lose: %w", err)
-	}
+	steps.Named(p.h.Lose(p.ctx), "lose")
 }
 
 // lost lines users up, makes the store lose them, and returns their tickets, which
@@ -201,15 +199,20 @@ func (p *player) counted(when string, v driver.Visit, heard driver.Heard, counts
 	}
 }
 
+// ticketsOf makes tickets of the line of a room before its loss, each of another order.
+func ticketsOf(before driver.State) func(user string, until time.Time) driver.Visit {
+	order := before.Now.UnixMicro() - 7
+	return func(user string, until time.Time) driver.Visit {
+		order--
+		return driver.Visit{Kind: driver.Check, User: user, Epoch: before.Epoch, Order: order, Until: until}
+	}
+}
+
 // ticketFromBeforeTheLoss: its owner had left the line, and joins the end. Where no
 // process says when it heard of the room, the loss was at the beginning of the new room.
 func ticketFromBeforeTheLoss(p *player) {
 	before, after := p.outage(3 * time.Second)
-	order := before.Now.UnixMicro() - 7
-	ticket := func(user string, until time.Time) driver.Visit {
-		order--
-		return driver.Visit{Kind: driver.Check, User: user, Epoch: before.Epoch, Order: order, Until: until}
-	}
+	ticket := ticketsOf(before)
 	p.counted("renewed long before", ticket("old", after.Now.Add(-time.Second)), driver.Heard{}, false)
 	p.counted("without a time", ticket("older", time.Time{}), driver.Heard{}, false)
 	p.counted("renewed until the end", ticket("new", after.Now.Add(time.Second)), driver.Heard{}, true)
@@ -221,11 +224,7 @@ func ticketFromBeforeAnOutage(p *player) {
 	before, after := p.outage(time.Hour)
 	heard := driver.Heard{Epoch: before.Epoch, At: before.Now}
 	early := driver.Heard{Epoch: before.Epoch, At: before.Now.Add(-time.Hour)}
-	order := before.Now.UnixMicro() - 7
-	ticket := func(user string, until time.Time) driver.Visit {
-		order--
-		return driver.Visit{Kind: driver.Check, User: user, Epoch: before.Epoch, Order: order, Until: until}
-	}
+	ticket := ticketsOf(before)
 	present := driver.Heard{Epoch: after.Epoch, At: before.Now} // says nothing of a loss
 	p.counted("renewed before an outage that no process saw", ticket("unseen", before.Now.Add(time.Second)), present, false)
 	p.counted("renewed until the outage", ticket("new", before.Now.Add(time.Second)), heard, true)
@@ -242,6 +241,6 @@ func ticketFromBeforeAnOutage(p *player) {
 // its tickets with it.
 func ticketOfALapsedRoom(p *player) {
 	before, _ := p.outage(driver.Lapse + time.Hour)
-	ticket := driver.Visit{Kind: driver.Check, User: "hoarder", Epoch: before.Epoch, Order: before.Now.UnixMicro() - 7, Until: before.Now.Add(time.Minute)}
+	ticket := ticketsOf(before)("hoarder", before.Now.Add(time.Minute))
 	p.counted("of a room without a call for a day", ticket, driver.Heard{Epoch: before.Epoch, At: before.Now}, false)
 }

@@ -208,40 +208,44 @@ func (m *model) expect(v driver.Visit, o driver.Outcome, s driver.State) driver.
 		}
 		return driver.Outcome{Status: driver.Active, Order: g.order, Left: g.ends.Sub(s.Now)}
 	}
+	if v.Kind == driver.Leave {
+		return m.leave(v.User)
+	}
 	if t := m.turns[v.User]; t != nil {
 		return m.turn(t, v, s)
 	}
 	if i := m.at(v.User); i >= 0 {
-		if v.Kind == driver.Leave {
-			m.line = slices.Delete(m.line, i, i+1)
-			m.departed++
-			return driver.Outcome{New: true}
-		}
 		m.line[i].heard = s.Now
 		return driver.Outcome{Status: driver.Waiting, Order: m.line[i].order, Ahead: m.called(lined) + i}
 	}
 	if i := m.among(v.User); i >= 0 {
-		return m.returner(i, v, s.Now)
+		m.back[i].heard = s.Now
+		return driver.Outcome{Status: driver.Waiting, Order: m.back[i].order, Ahead: m.called(returning) + i, Returner: true}
 	}
-	if v.Kind != driver.Check {
-		if v.Kind == driver.Leave {
-			delete(m.kept, m.missed[v.User].order)
-			delete(m.missed, v.User)
-		}
+	if v.Kind == driver.Check {
+		return m.arrive(v, o, s)
+	}
+	return driver.Outcome{}
+}
+
+// leave follows a Leave of a user that is not inside.
+func (m *model) leave(user string) driver.Outcome {
+	if !m.waits(user) {
+		delete(m.kept, m.missed[user].order)
+		delete(m.missed, user)
 		return driver.Outcome{}
 	}
-	return m.arrive(v, o, s)
+	gone := func(w waiter) bool { return w.user == user }
+	delete(m.turns, user)
+	m.line, m.back = slices.DeleteFunc(m.line, gone), slices.DeleteFunc(m.back, gone)
+	m.departed++
+	return driver.Outcome{New: true}
 }
 
 // turn follows the visit of an entitled user.
 func (m *model) turn(t *turnOf, v driver.Visit, s driver.State) driver.Outcome {
 	takers, silent := m.before(t.rank())
-	switch v.Kind {
-	case driver.Leave:
-		delete(m.turns, v.User)
-		m.departed++
-		return driver.Outcome{New: true}
-	case driver.Check, driver.Heartbeat:
+	if v.Kind == driver.Check || v.Kind == driver.Heartbeat {
 		if m.open(s.Now) > takers {
 			delete(m.turns, v.User)
 			return m.enter(v.User, t.order, s.Now)

@@ -67,17 +67,6 @@ func (m *model) waits(user string) bool {
 	return m.at(user) >= 0 || m.among(user) >= 0 || m.turns[user] != nil
 }
 
-// returner follows the visit of a user among the returners.
-func (m *model) returner(i int, v driver.Visit, now time.Time) driver.Outcome {
-	if v.Kind == driver.Leave {
-		m.back = slices.Delete(m.back, i, i+1)
-		m.departed++
-		return driver.Outcome{New: true}
-	}
-	m.back[i].heard = now
-	return driver.Outcome{Status: driver.Waiting, Order: m.back[i].order, Ahead: m.called(returning) + i, Returner: true}
-}
-
 // comesBack is the kept order of a user outside, which counts once.
 func (m *model) comesBack(v driver.Visit, now time.Time) (order int64) {
 	if t, ok := m.missed[v.User]; ok {

@@ -79,8 +79,7 @@ func firstOrderIsTheTime(p *player) {
 
 // aheadIsExact: over several blocks, with gaps, asked from both ends.
 func aheadIsExact(p *player) {
-	users := names("u", 3500)
-	p.join(users...)
+	users, _ := p.crowd("u", 3500)
 	r := random(2)
 	var stay, leave []string
 	for i, user := range users {

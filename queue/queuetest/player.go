@@ -81,9 +81,7 @@ func (p *player) visitWith(b driver.Beats, all ...driver.Visit) driver.Visited {
 	for first := true; first || len(all) > 0; first = false {
 		n := min(len(all), driver.MaxVisits)
 		got, err := p.store.Visit(p.ctx, p.event, p.r, b, all[:n])
-		if err != nil {
-			steps.Fail("visit: %w", err)
-		}
+		steps.Named(err, "visit")
 		if len(got.Outcomes) != n {
 			steps.Fail("%d outcomes of %d visits", len(got.Outcomes), n)
 		}
@@ -138,9 +136,7 @@ func (p *player) admit() driver.Admission {
 	var sum driver.Admission
 	for {
 		a, err := p.store.Admit(p.ctx, p.event, p.r)
-		if err != nil {
-			steps.Fail("admit: %w", err)
-		}
+		steps.Named(err, "admit")
 		if len(a.Admitted) > driver.MaxChunk {
 			steps.Fail("one call admits %d, and may %d", len(a.Admitted), driver.MaxChunk)
 		}
@@ -167,9 +163,7 @@ func (p *player) sweep() int {
 	removed, from := 0, int64(0)
 	for {
 		s, err := p.store.Sweep(p.ctx, p.event, p.r, from)
-		if err != nil {
-			steps.Fail("sweep: %w", err)
-		}
+		steps.Named(err, "sweep")
 		if s.Removed < 0 || s.Removed > driver.MaxChunk {
 			steps.Fail("one call removes %d, and may %d", s.Removed, driver.MaxChunk)
 		}
@@ -186,9 +180,7 @@ func (p *player) sweep() int {
 
 func (p *player) change(c driver.Change) driver.State {
 	s, err := p.store.Change(p.ctx, p.event, p.r, c)
-	if err != nil {
-		steps.Fail("change: %w", err)
-	}
+	steps.Named(err, "change")
 	p.sane("change", s)
 	return s
 }

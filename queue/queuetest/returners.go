@@ -12,11 +12,9 @@ import (
 func returnersTakeEveryFourthTurn(p *player) {
 	for _, batch := range []int{1, 3, 20} {
 		p := p.other(keeping())
-		users := names("r", 6)
-		orders := p.join(users...)
+		users, orders := p.crowd("r", 6)
 		tickets := p.silent(users, orders)
-		line := names("l", 16)
-		p.join(line...)
+		line, _ := p.crowd("l", 16)
 		for _, i := range []int{5, 2, 0, 4, 1, 3} {
 			p.one(tickets[i])
 		}
@@ -25,10 +23,7 @@ func returnersTakeEveryFourthTurn(p *player) {
 		var got []string
 		for range (len(line)+len(users))/batch + 2 {
 			p.h.Advance(p.r.Tick)
-			a := p.admit()
-			for _, one := range a.Admitted {
-				got = append(got, one.User)
-			}
+			got = append(got, usersOf(p.admit().Admitted)...)
 		}
 		var want []string
 		for i, user := range line {
@@ -47,8 +42,7 @@ func returnersTakeEveryFourthTurn(p *player) {
 // taking a place.
 func returnersRaiseNoPosition(p *player) {
 	p.r = keeping()
-	users := names("r", 6)
-	orders := p.join(users...)
+	users, orders := p.crowd("r", 6)
 	tickets := p.silent(users, orders)
 	shown := positions{p: p, users: names("l", 20)}
 	p.join(shown.users...)

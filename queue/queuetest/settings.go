@@ -161,9 +161,7 @@ func CheckSettings(ctx context.Context, s queue.Settings) error {
 	event := eventName()
 	expect := func(want queue.Setting) {
 		got, err := s.Load(ctx, event)
-		if err != nil {
-			steps.Fail("load: %w", err)
-		}
+		steps.Named(err, "load")
 		threshold := func(s queue.Setting) int {
 			if s.Threshold == nil {
 				return -1

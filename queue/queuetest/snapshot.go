@@ -22,9 +22,7 @@ func (s *snapshot) refresh(p *player) driver.State {
 	s.looks, s.full = 0, 0
 	for {
 		v, err := p.store.Look(p.ctx, p.event, p.r, s.epoch, s.version)
-		if err != nil {
-			steps.Fail("look: %w", err)
-		}
+		steps.Named(err, "look")
 		p.sane("look", v.State)
 		steps.Within("look", func() { s.apply(v) })
 		if !v.More {

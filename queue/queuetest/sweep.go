@@ -76,14 +76,12 @@ func sweepRemovesTheSilent(p *player) {
 }
 
 func sweepInChunks(p *player) {
-	users := names("u", 2600)
-	p.join(users...)
+	p.crowd("u", 2600)
 	p.h.Advance(p.r.Seen + precision)
 	p.join("new")
 	from, calls := int64(0), 0
 	for removed := 0; ; {
-		s, err := p.store.Sweep(p.ctx, p.event, p.r, from)
-		steps.Do(err)
+		s := steps.Get(p.store.Sweep(p.ctx, p.event, p.r, from))
 		calls++
 		if removed += s.Removed; s.Removed > driver.MaxChunk || s.Waiting != 2601-removed || s.Swept != int64(removed) {
 			steps.Fail("call %d of a sweep of 2,600 removes %d after %d, and the room is %+v", calls, s.Removed, removed-s.Removed, s.State)
@@ -122,8 +120,7 @@ func sweepGuard(p *player) {
 
 // beatsThatDoNothing: of another epoch, and of orders that do not wait.
 func beatsThatDoNothing(p *player) {
-	users := names("u", 3)
-	orders := p.join(users...)
+	users, orders := p.crowd("u", 3)
 	s := p.state()
 	for range 4 {
 		p.h.Advance(p.r.Seen / 3)

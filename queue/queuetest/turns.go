@@ -21,24 +21,17 @@ func turnCases() []testCase {
 
 // waits expects that a user whose turn has come waits for a place.
 func (p *player) waits(kind driver.Kind, user string, order int64, ahead int) {
-	o := p.one(driver.Visit{Kind: kind, User: user})
-	if want := (driver.Outcome{Status: driver.Waiting, Order: order, Ahead: ahead, Turn: true}); o != want {
-		steps.Fail("kind %d of %s, whose turn has come, is answered %+v, want %+v", kind, user, o, want)
-	}
+	p.answers(driver.Visit{Kind: kind, User: user}, driver.Outcome{Status: driver.Waiting, Order: order, Ahead: ahead, Turn: true})
 }
 
 // takes expects that a user whose turn has come takes a place.
 func (p *player) takes(kind driver.Kind, user string, order int64) {
-	o := p.one(driver.Visit{Kind: kind, User: user})
-	if want := (driver.Outcome{Status: driver.Active, Order: order, Left: p.r.Active, New: true, Entered: true}); o != want {
-		steps.Fail("kind %d of %s, whose turn has come, is answered %+v, want %+v", kind, user, o, want)
-	}
+	p.answers(driver.Visit{Kind: kind, User: user}, p.admitted(order))
 }
 
 // turnTakesAPlace: by a poll, and a free place is that of a taker until then.
 func turnTakesAPlace(p *player) {
-	users := names("u", 8)
-	orders := p.join(users...)
+	users, orders := p.crowd("u", 8)
 	p.threshold(4)
 	p.calls("four places", users[:4]...)
 	p.counts("after four turns", 8, 0, 4)
@@ -66,8 +59,7 @@ func turnTakesAPlace(p *player) {
 }
 
 func firstPollStartsTheTime(p *player) {
-	users := names("u", 2)
-	orders := p.join(users...)
+	users, orders := p.crowd("u", 2)
 	p.threshold(2)
 	p.calls("two places", users...)
 	p.h.Advance(100 * time.Second)
@@ -86,8 +78,7 @@ func firstPollStartsTheTime(p *player) {
 // and a user that polls in time goes before all users behind.
 func silentTurnsHoldUpNobody(p *player) {
 	p.r.Turn = 5 * time.Second
-	users := names("u", 12)
-	orders := p.join(users...)
+	users, orders := p.crowd("u", 12)
 	done := func(user string) { p.one(driver.Visit{Kind: driver.Done, User: user}) }
 	p.threshold(2)
 	p.calls("two places", users[:2]...)
@@ -115,8 +106,7 @@ func silentTurnsHoldUpNobody(p *player) {
 }
 
 func noShowEndsTheTurn(p *player) {
-	users := names("u", 4)
-	orders := p.join(users...)
+	users, orders := p.crowd("u", 4)
 	p.threshold(2)
 	p.calls("two places", users[:2]...)
 	p.threshold(0)
@@ -137,23 +127,17 @@ func noShowEndsTheTurn(p *player) {
 // missedTurnComesBack: within Seen of the turn among the returners, also without a
 // ticket; later, or after leaving, to the end.
 func missedTurnComesBack(p *player) {
-	users := names("u", 5)
-	orders := p.join(users...)
+	users, orders := p.crowd("u", 5)
 	p.threshold(4)
 	p.calls("four places", users[:4]...)
 	p.threshold(0)
 	p.h.Advance(p.r.NoShow + time.Second)
 	back := func(user string, order int64, ahead int) {
-		o := p.one(driver.Visit{Kind: driver.Check, User: user})
-		if want := (driver.Outcome{Status: driver.Waiting, Order: order, Ahead: ahead, New: true, Returner: true}); o != want {
-			steps.Fail("%s missed the turn of order %d, comes back, and is answered %+v, want %+v", user, order, o, want)
-		}
+		p.answers(driver.Visit{Kind: driver.Check, User: user}, driver.Outcome{Status: driver.Waiting, Order: order, Ahead: ahead, New: true, Returner: true})
 	}
 	p.calls("a closed room")
 	p.stands("heartbeat after the turn", users[1], driver.None)
-	if o := p.one(driver.Visit{Kind: driver.Leave, User: users[3]}); o != (driver.Outcome{}) {
-		steps.Fail("%s missed the turn, leaves, and is answered %+v", users[3], o)
-	}
+	p.answers(driver.Visit{Kind: driver.Leave, User: users[3]}, driver.Outcome{})
 	p.join(users[3])
 	back(users[1], orders[1], 0)
 	back(users[0], orders[0], 0)

@@ -8,8 +8,7 @@ import (
 )
 
 func (w *walker) admission() {
-	a, err := w.store.Admit(w.ctx, w.event, w.r)
-	steps.Do(err)
+	a := steps.Get(w.store.Admit(w.ctx, w.event, w.r))
 	w.m.pass(a.Now)
 	w.m.admitted(a)
 	w.m.state(a.State)

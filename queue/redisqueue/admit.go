@@ -1,11 +1,8 @@
 package redisqueue
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/millrace-go/millrace/queue/driver"
@@ -48,11 +45,11 @@ func (s *store) Admit(ctx context.Context, event string, r driver.Rules) (driver
 }
 
 func (s *store) admit(ctx context.Context, event string, r driver.Rules, most int) (driver.Admission, error) {
-	a, state, _, err := s.run(ctx, s.scripts.admit, r, s.keysOf(event, r), rulesArgs(r, 1).doubles(float64(most)))
+	a, err := s.run(ctx, s.scripts.admit, r, s.keysOf(event, r), rulesArgs(r, 1).doubles(float64(most)))
 	if err != nil {
 		return driver.Admission{}, err
 	}
-	admission := driver.Admission{State: state, More: a.flag(), Next: a.times(time.Microsecond)}
+	admission := driver.Admission{State: a.state, More: a.flag(), Next: a.times(time.Microsecond)}
 	for len(a.rest) > 0 && !a.short {
 		one := a.admitted()
 		if one.Order < 0 { // of a lane
@@ -86,27 +83,21 @@ func (s *store) Sweep(ctx context.Context, event string, r driver.Rules, from in
 }
 
 func (s *store) sweep(ctx context.Context, event string, r driver.Rules, from int64) (swept driver.Swept, forget bool, err error) {
-	for range tries {
-		now := s.clock.now()
+	a, err := s.runBy(ctx, s.scripts.sweep, r, func(now int64) ([]string, [][]byte) {
 		oldest := (now - r.Seen.Microseconds()) / spanOf(r)
 		periods := int(now/spanOf(r)-oldest) + 2
 		args := rulesArgs(r, 4).doubles(float64(oldest), float64(from), sweepMost, sweepBlocks)
-		var a *answer
-		a, swept.State, _, err = s.run(ctx, s.scripts.sweep, r, s.keysSeen(event, r, oldest, periods), args)
-		if errors.Is(err, errMinute) {
-			continue
-		}
-		if err != nil {
-			return driver.Swept{}, false, err
-		}
-		swept.Removed, swept.Next, swept.Done = a.int(), a.number(), a.flag()
-		forget = a.flag()
-		if a.short || a.rest != "" {
-			return driver.Swept{}, false, errShort
-		}
-		return swept, forget, nil
+		return s.keysSeen(event, r, oldest, periods), [][]byte{args}
+	})
+	if err != nil {
+		return driver.Swept{}, false, err
 	}
-	return driver.Swept{}, false, err
+	swept = driver.Swept{State: a.state, Removed: a.int(), Next: a.number(), Done: a.flag()}
+	forget = a.flag()
+	if a.short || a.rest != "" {
+		return driver.Swept{}, false, errShort
+	}
+	return swept, forget, nil
 }
 
 // forget takes an event out of the registry, and puts it back when a user came
@@ -121,8 +112,4 @@ func (s *store) forget(ctx context.Context, event string, r driver.Rules) error 
 		err = s.register(ctx, event)
 	}
 	return err
-}
-
-func sortBlocks(blocks []driver.Block) {
-	slices.SortFunc(blocks, func(a, b driver.Block) int { return cmp.Compare(a.Number, b.Number) })
 }

@@ -9,9 +9,11 @@ import (
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
-// answer is the unread part of a script's answer. Reading beyond its end makes it
-// short, and the rest zero.
+// answer is the unread part of a script's answer, after the state that each begins with.
+// Reading beyond its end makes it short, and the rest zero.
 type answer struct {
+	state driver.State
+	woke  bool // the event was not in use before
 	rest  string
 	short bool
 }
@@ -56,10 +58,10 @@ func (a *answer) text() string {
 
 func (a *answer) times(unit time.Duration) time.Duration { return time.Duration(a.number()) * unit }
 
-// state reads the beginning of every answer. woke says that the event was not in
-// use before.
-func (a *answer) state(lanes []driver.Lane) (s driver.State, woke bool) {
-	woke = a.flag()
+// readState reads the beginning of every answer.
+func (a *answer) readState(lanes []driver.Lane) {
+	s := &a.state
+	a.woke = a.flag()
 	s.Epoch = uint64(a.number())
 	s.Now = time.UnixMicro(a.number())
 	s.Threshold = a.int()
@@ -87,7 +89,6 @@ func (a *answer) state(lanes []driver.Lane) (s driver.State, woke bool) {
 		s.Lanes[i] = driver.Lane{Name: lanes[i].Name, Share: a.float()}
 	}
 	s.Stays = a.stays(s.Now)
-	return s, woke
 }
 
 func (a *answer) stock() (s driver.Stock) {

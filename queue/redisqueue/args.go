@@ -67,6 +67,19 @@ func flag(b bool) float64 {
 	return 0
 }
 
+// none is the number of a value that is not given.
+const none = -1.0
+
+// given is the number of a value, and none without one.
+func given[T any](value *T, number func(T) float64) float64 {
+	if value == nil {
+		return none
+	}
+	return number(*value)
+}
+
+func whole[T int | int64](n T) float64 { return float64(n) }
+
 // maxOrder is the highest order that a double holds exactly.
 const maxOrder = 1 << 53
 

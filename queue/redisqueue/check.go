@@ -45,8 +45,8 @@ func checkVisits(r driver.Rules, b driver.Beats, visits []driver.Visit) error {
 	for i := range visits {
 		v := &visits[i]
 		switch {
-		case len(v.User) == 0 || len(v.User) > maxUser:
-			return bad("a user has %d bytes; it must have 1 to %d", len(v.User), maxUser)
+		case len(v.User) == 0 || len(v.User) > driver.MaxUser:
+			return bad("a user has %d bytes; it must have 1 to %d", len(v.User), driver.MaxUser)
 		case v.Kind > driver.Verify:
 			return bad("a visit of kind %d; there is no such kind", v.Kind)
 		case v.Lane != "" && laneOf(r, v.Lane) < 0:
@@ -72,7 +72,7 @@ func checkChange(c driver.Change) error {
 		return bad("Change.Shares has %d lanes; give at most %d", len(c.Shares), driver.MaxLanes)
 	}
 	for name, share := range c.Shares {
-		if len(name) > maxUser || !(share >= 0 && share < 1) {
+		if len(name) > driver.MaxUser || !(share >= 0 && share < 1) {
 			return bad("Change.Shares has %g for the lane %.40q; it must be from 0 to below 1", share, name)
 		}
 	}

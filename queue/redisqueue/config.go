@@ -16,7 +16,6 @@ type Config struct {
 const (
 	maxPrefix = 100
 	maxEvent  = 256
-	maxUser   = 256
 )
 
 func (c Config) validate() error {

@@ -1,9 +1,9 @@
 package redisqueue
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
-	"errors"
 	"slices"
 
 	"github.com/millrace-go/millrace/internal/draws"
@@ -13,31 +13,22 @@ import (
 
 // Draw makes a step; see [driver.Drawer].
 func (s *store) Draw(ctx context.Context, event string, r driver.Rules, step driver.DrawStep) (driver.Drawn, error) {
-	err := checkRules(event, r)
-	if err == nil {
-		err = checkStep(step)
-	}
-	if err != nil {
+	if err := cmp.Or(checkRules(event, r), checkStep(step)); err != nil {
 		return driver.Drawn{}, wrap("draw for", event, err)
 	}
-	for range tries {
-		this := s.clock.now() / spanOf(r)
-		keys := slices.Concat(s.keysSeen(event, r, this, 2), s.drawKeys(event))
+	a, err := s.runBy(ctx, s.scripts.draw, r, func(now int64) ([]string, [][]byte) {
+		this := now / spanOf(r)
 		args := rulesArgs(r, 5).doubles(float64(this), float64(step.Kind), float64(step.Holder), float64(step.From), float64(step.Most))
-		var d driver.Drawn
-		var a *answer
-		a, d.State, _, err = s.run(ctx, s.scripts.draw, r, keys, args, stepArg(step))
-		if errors.Is(err, errMinute) {
-			continue
-		}
-		if err == nil {
-			if err = a.drawn(step, &d); err == nil {
-				return d, nil
-			}
-		}
-		break
+		return slices.Concat(s.keysSeen(event, r, this, 2), s.drawKeys(event)), [][]byte{args, stepArg(step)}
+	})
+	var d driver.Drawn
+	if err == nil {
+		d, err = a.drawn(step)
 	}
-	return driver.Drawn{}, s.failed("draw for", event, err)
+	if err != nil {
+		return driver.Drawn{}, s.failed("draw for", event, err)
+	}
+	return d, nil
 }
 
 // drawKeys are the keys of a draw, which no other script but change.lua needs.
@@ -67,14 +58,13 @@ func stepArg(step driver.DrawStep) (b packed) {
 	return b
 }
 
-func (a *answer) drawn(step driver.DrawStep, d *driver.Drawn) error {
-	d.Held = a.flag() || step.Kind == driver.DrawLook
-	d.Limit, d.Count = a.number(), a.int()
+func (a *answer) drawn(step driver.DrawStep) (driver.Drawn, error) {
+	d := driver.Drawn{State: a.state, Held: a.flag() || step.Kind == driver.DrawLook, Limit: a.number(), Count: a.int()}
 	sizes := [4]int{a.int(), a.int(), a.int(), a.int()}
 	var parts [4][]byte
 	for i, n := range sizes {
 		if n < 0 {
-			return errShort
+			return d, errShort
 		}
 		if n > 0 {
 			parts[i] = []byte(a.take(n))
@@ -82,7 +72,7 @@ func (a *answer) drawn(step driver.DrawStep, d *driver.Drawn) error {
 	}
 	d.Root, d.Seed, d.Beacon = parts[0], parts[1], parts[2]
 	if len(parts[3])%draws.Size != 0 {
-		return errShort
+		return d, errShort
 	}
 	for leaf := range slices.Chunk(parts[3], draws.Size) {
 		d.Leaves = append(d.Leaves, draw.Leaf(leaf))
@@ -91,9 +81,9 @@ func (a *answer) drawn(step driver.DrawStep, d *driver.Drawn) error {
 		d.Users = append(d.Users, a.admitted())
 	}
 	if a.short {
-		return errShort
+		return d, errShort
 	}
-	return nil
+	return d, nil
 }
 
 func checkStep(s driver.DrawStep) error {

@@ -1,9 +1,11 @@
 package redisqueue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -55,7 +57,7 @@ func New(client redis.UniversalClient, cfg Config) (driver.Store, error) {
 }
 
 // run runs a script, and reads the state at the beginning of its answer.
-func (s *store) run(ctx context.Context, script *redis.Script, r driver.Rules, keys []string, args ...[]byte) (a *answer, state driver.State, woke bool, err error) {
+func (s *store) run(ctx context.Context, script *redis.Script, r driver.Rules, keys []string, args ...[]byte) (*answer, error) {
 	all := make([]any, 0, len(args)+1)
 	for _, arg := range args {
 		all = append(all, arg)
@@ -65,18 +67,30 @@ func (s *store) run(ctx context.Context, script *redis.Script, r driver.Rules, k
 	}
 	text, err := script.Run(ctx, s.client, keys, all...).Text()
 	if err != nil {
-		return nil, state, false, err
+		return nil, err
 	}
-	a = &answer{rest: text}
+	a := &answer{rest: text}
 	if len(text) == double {
 		s.clock.set(a.number())
-		return nil, state, false, errMinute
+		return nil, errMinute
 	}
-	if state, woke = a.state(r.Lanes); a.short {
-		return nil, state, false, fmt.Errorf("the script answered %d bytes", len(text))
+	if a.readState(r.Lanes); a.short {
+		return nil, fmt.Errorf("the script answered %d bytes", len(text))
 	}
-	s.clock.set(state.Now.UnixMicro())
-	return a, state, woke, nil
+	s.clock.set(a.state.Now.UnixMicro())
+	return a, nil
+}
+
+// runBy runs a script some of whose keys are those of minutes. By the clock of Redis, in µs,
+// ask says which they are, and the arguments.
+func (s *store) runBy(ctx context.Context, script *redis.Script, r driver.Rules, ask func(now int64) (keys []string, args [][]byte)) (a *answer, err error) {
+	for range tries {
+		keys, args := ask(s.clock.now())
+		if a, err = s.run(ctx, script, r, keys, args...); !errors.Is(err, errMinute) {
+			break
+		}
+	}
+	return a, err
 }
 
 // errMinute says that the script needs the keys of other minutes, which the clock
@@ -93,19 +107,19 @@ func (s *store) Look(ctx context.Context, event string, r driver.Rules, epoch, v
 		return driver.View{}, wrap("look at", event, err)
 	}
 	args := rulesArgs(r, 3).doubles(float64(epoch), float64(version), driver.MaxBlocks)
-	a, state, _, err := s.run(ctx, s.scripts.look, r, s.keysOf(event, r), args)
+	a, err := s.run(ctx, s.scripts.look, r, s.keysOf(event, r), args)
 	if err != nil {
 		return driver.View{}, s.failed("look at", event, err)
 	}
-	v := driver.View{State: state, Version: uint64(a.number()), Full: a.flag(), More: a.flag()}
+	v := driver.View{State: a.state, Version: uint64(a.number()), Full: a.flag(), More: a.flag()}
 	for len(a.rest) > 0 && !a.short {
 		v.Blocks = append(v.Blocks, a.block())
 	}
 	if a.short {
 		return driver.View{}, s.failed("look at", event, errShort)
 	}
-	sortBlocks(v.Blocks)
-	if state.Waiting+state.Active > 0 {
+	slices.SortFunc(v.Blocks, func(a, b driver.Block) int { return cmp.Compare(a.Number, b.Number) })
+	if v.Waiting+v.Active > 0 {
 		s.again(ctx, event)
 	}
 	return v, nil
@@ -115,46 +129,26 @@ var errShort = errors.New("the script's answer ends too soon")
 
 // Change carries out an operator's change; see [driver.Store].
 func (s *store) Change(ctx context.Context, event string, r driver.Rules, c driver.Change) (driver.State, error) {
-	err := checkRules(event, r)
-	if err == nil {
-		err = checkChange(c)
-	}
-	if err != nil {
+	if err := cmp.Or(checkRules(event, r), checkChange(c)); err != nil {
 		return driver.State{}, wrap("change", event, err)
 	}
-	threshold, paused, gate, positions := -1.0, -1.0, -1.0, 0.0
-	if c.Threshold != nil {
-		threshold = float64(*c.Threshold)
-	}
-	if c.Paused != nil {
-		paused = flag(*c.Paused)
-	}
+	gate, positions := none, 0.0
 	if c.Gate != nil {
 		gate, positions = flag(c.Gate.On), float64(c.Gate.Positions)
 	}
-	version := -1.0
-	if c.Settings != nil {
-		version = float64(*c.Settings)
-	}
-	opens := -1.0
-	if c.Opens != nil {
-		opens = msAt(*c.Opens)
-	}
-	challenge := -1.0
-	if c.Challenge != nil {
-		challenge = flag(*c.Challenge)
-	}
 	stock := -2.0
 	if c.Stock != nil {
-		stock = -1
+		stock = none
 		if c.Stock.Known {
 			stock = float64(c.Stock.Left)
 		}
 	}
-	args := rulesArgs(r, 11).doubles(threshold, paused, flag(c.Clear), gate, positions, version, opens, flag(c.Opened), stock, flag(c.Shares != nil), challenge)
-	_, state, _, err := s.run(ctx, s.scripts.change, r, append(s.keysOf(event, r), s.drawKeys(event)...), args, sharesArgs(c.Shares))
+	args := rulesArgs(r, 11).doubles(
+		given(c.Threshold, whole[int]), given(c.Paused, flag), flag(c.Clear), gate, positions, given(c.Settings, whole[int64]),
+		given(c.Opens, msAt), flag(c.Opened), stock, flag(c.Shares != nil), given(c.Challenge, flag))
+	a, err := s.run(ctx, s.scripts.change, r, append(s.keysOf(event, r), s.drawKeys(event)...), args, sharesArgs(c.Shares))
 	if err != nil {
 		return driver.State{}, s.failed("change", event, err)
 	}
-	return state, nil
+	return a.state, nil
 }

@@ -1,8 +1,8 @@
 package redisqueue
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/millrace-go/millrace/queue/driver"
@@ -11,11 +11,7 @@ import (
 // Visit serves visits and beats; see [driver.Store]. Many visits take one script for
 // each visitMost of them. The event is in the registry before a user can join it.
 func (s *store) Visit(ctx context.Context, event string, r driver.Rules, b driver.Beats, visits []driver.Visit) (driver.Visited, error) {
-	err := checkRules(event, r)
-	if err == nil {
-		err = checkVisits(r, b, visits)
-	}
-	if err != nil {
+	if err := cmp.Or(checkRules(event, r), checkVisits(r, b, visits)); err != nil {
 		return driver.Visited{}, wrap("visit", event, err)
 	}
 	joins := slices.ContainsFunc(visits, func(v driver.Visit) bool { return v.Kind == driver.Check })
@@ -55,34 +51,29 @@ func (s *store) visit(ctx context.Context, event string, r driver.Rules, b drive
 	if plain == 0 {
 		all = [][]byte{visitsArgs(r, visits)}
 	}
-	for range tries {
-		this := s.clock.now() / spanOf(r)
+	a, err := s.runBy(ctx, s.scripts.visit, r, func(now int64) ([]string, [][]byte) {
+		this := now / spanOf(r)
 		args := rulesArgs(r, 9).doubles(float64(this), float64(b.Epoch), float64(beats), float64(plain)).heard(b.Heard).doubles(float64(b.Highest))
-		var a *answer
-		a, v.State, woke, err = s.run(ctx, s.scripts.visit, r, s.keysSeen(event, r, this, 2), append([][]byte{args, orders}, all...)...)
-		if errors.Is(err, errMinute) {
-			continue
-		}
-		if err != nil {
-			return driver.Visited{}, false, err
-		}
-		v.Outcomes = make([]driver.Outcome, len(visits))
-		if plain > 0 && len(a.rest) == double {
-			first := a.number()
-			for i := range v.Outcomes {
-				v.Outcomes[i] = driver.Outcome{Status: driver.Waiting, Order: first + int64(i), Ahead: v.Waiting - v.Laned - v.Returning - plain + i, New: true}
-			}
-			return v, woke, nil
-		}
-		for i := range v.Outcomes {
-			v.Outcomes[i] = a.outcome()
-		}
-		if a.short || a.rest != "" {
-			return driver.Visited{}, false, errShort
-		}
-		return v, woke, nil
+		return s.keysSeen(event, r, this, 2), append([][]byte{args, orders}, all...)
+	})
+	if err != nil {
+		return driver.Visited{}, false, err
 	}
-	return driver.Visited{}, false, err
+	v = driver.Visited{State: a.state, Outcomes: make([]driver.Outcome, len(visits))}
+	if plain > 0 && len(a.rest) == double {
+		first := a.number()
+		for i := range v.Outcomes {
+			v.Outcomes[i] = driver.Outcome{Status: driver.Waiting, Order: first + int64(i), Ahead: v.Waiting - v.Laned - v.Returning - plain + i, New: true}
+		}
+		return v, a.woke, nil
+	}
+	for i := range v.Outcomes {
+		v.Outcomes[i] = a.outcome()
+	}
+	if a.short || a.rest != "" {
+		return driver.Visited{}, false, errShort
+	}
+	return v, a.woke, nil
 }
 
 // again adds an event that this process serves to the registry from time to time,

@@ -1,6 +1,7 @@
 package dynamogate
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"time"
@@ -21,15 +22,9 @@ type Config struct {
 var tableName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{3,255}$`)
 
 func (c Config) complete() (Config, error) {
-	if c.Counters == "" {
-		c.Counters = "counters"
-	}
-	if c.Positions == "" {
-		c.Positions = "positions"
-	}
-	if c.Audit == 0 {
-		c.Audit = 24 * time.Hour
-	}
+	c.Counters = cmp.Or(c.Counters, "counters")
+	c.Positions = cmp.Or(c.Positions, "positions")
+	c.Audit = cmp.Or(c.Audit, 24*time.Hour)
 	for _, n := range [...]struct{ field, name string }{{"Counters", c.Counters}, {"Positions", c.Positions}} {
 		if !tableName.MatchString(n.name) {
 			return c, fmt.Errorf("dynamogate: Config.%s is %.40q; a table has a name of 3 to 255 letters, digits, dots, hyphens and underscores", n.field, n.name)

@@ -39,19 +39,28 @@ func countersOf(item map[string]types.AttributeValue) (counters, error) {
 		{attrEpoch, &c.epoch, false}, {attrNext, &c.assigned, false}, {attrServing, &c.serving, false},
 		{attrOpened, &c.opened, false}, {attrAdvanced, &c.last, true}, {attrExpires, &c.expires, true},
 	} {
-		v, ok := item[n.name].(*types.AttributeValueMemberN)
-		if !ok && n.optional && item[n.name] == nil {
+		if n.optional && item[n.name] == nil {
 			continue
 		}
-		if !ok {
-			return c, fmt.Errorf("%w: %s is no number", errItem, n.name)
-		}
 		var err error
-		if *n.into, err = strconv.ParseInt(v.Value, 10, 64); err != nil {
-			return c, fmt.Errorf("%w: %s is no whole number", errItem, n.name)
+		if *n.into, err = numberOf(item, n.name); err != nil {
+			return c, err
 		}
 	}
 	return c, nil
+}
+
+// numberOf is a number of an item.
+func numberOf(item map[string]types.AttributeValue, name string) (int64, error) {
+	v, ok := item[name].(*types.AttributeValueMemberN)
+	if !ok {
+		return 0, fmt.Errorf("%w: %s is no number", errItem, name)
+	}
+	n, err := strconv.ParseInt(v.Value, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %s is no whole number", errItem, name)
+	}
+	return n, nil
 }
 
 // state is the state by the counters; without counters the epoch is 0.
@@ -66,24 +75,18 @@ func (c counters) state(now time.Time) driver.State {
 
 // keptAt is the position of a member's item, and 0 without one that is still kept.
 func keptAt(item map[string]types.AttributeValue, now time.Time) (int64, error) {
-	var numbers [2]int64
-	for i, name := range [...]string{attrFirst, attrExpires} {
-		if len(item) == 0 {
-			return 0, nil
-		}
-		v, ok := item[name].(*types.AttributeValueMemberN)
-		if !ok {
-			return 0, fmt.Errorf("%w: %s is no number", errItem, name)
-		}
-		var err error
-		if numbers[i], err = strconv.ParseInt(v.Value, 10, 64); err != nil {
-			return 0, fmt.Errorf("%w: %s is no whole number", errItem, name)
-		}
-	}
-	if !now.Before(time.Unix(numbers[1], 0)) {
+	if len(item) == 0 {
 		return 0, nil
 	}
-	return numbers[0], nil
+	position, err := numberOf(item, attrFirst)
+	if err != nil {
+		return 0, err
+	}
+	expires, err := numberOf(item, attrExpires)
+	if err != nil || !now.Before(time.Unix(expires, 0)) {
+		return 0, err
+	}
+	return position, nil
 }
 
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }

@@ -19,20 +19,16 @@ type store struct {
 	cfg    Config
 	clock  clock
 
-	closeIdle func() // nil on a client of the caller's
+	closeIdle func() // does nothing on a client of the caller's
 }
 
 // New makes a store on a client. Its tables must exist: see
 // [driver.TableStore].
 func New(client *dynamodb.Client, cfg Config) (driver.TableStore, error) {
-	s, err := open(client, cfg)
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	return open(client, cfg, func() {})
 }
 
-func open(client *dynamodb.Client, cfg Config) (*store, error) {
+func open(client *dynamodb.Client, cfg Config, closeIdle func()) (driver.TableStore, error) {
 	if client == nil {
 		return nil, errors.New("dynamogate: the client is nil; make one with dynamodb.New or dynamodb.NewFromConfig")
 	}
@@ -40,7 +36,7 @@ func open(client *dynamodb.Client, cfg Config) (*store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &store{client: client, cfg: cfg}, nil
+	return &store{client: client, cfg: cfg, closeIdle: closeIdle}, nil
 }
 
 // Assign gives positions out; see [driver.Store]. It writes the counter, and
@@ -174,8 +170,7 @@ func (s *store) Advance(ctx context.Context, event string, by int64, every time.
 			return r, nil
 		}
 		var ok bool
-		seen := c
-		if c, ok, err = s.raise(ctx, event, seen, moved, now, every > 0); ok {
+		if c, ok, err = s.raise(ctx, event, c, moved, now, every > 0); ok {
 			return driver.Round{State: c.state(now), Moved: moved, Next: every}, nil
 		}
 	}
@@ -211,18 +206,17 @@ func (s *store) Switch(ctx context.Context, event string, on bool) (driver.State
 			return state, nil
 		}
 		var ok bool
-		seen := c
 		switch {
-		case on && (!seen.there || seen.over):
-			c, ok, err = s.begin(ctx, event, seen, now)
+		case on && (!c.there || c.over):
+			c, ok, err = s.begin(ctx, event, c, now)
 		case on:
 			c, ok, err = s.update(ctx, event, "SET #active = :on, #opened = #next REMOVE #expires", "#epoch = :epoch AND #active = :off",
 				names{"#active": attrActive, "#opened": attrOpened, "#next": attrNext, "#expires": attrExpires, "#epoch": attrEpoch},
-				values{":on": boolean(true), ":off": boolean(false), ":epoch": number(seen.epoch)})
+				values{":on": boolean(true), ":off": boolean(false), ":epoch": number(c.epoch)})
 		default:
 			c, ok, err = s.update(ctx, event, "SET #active = :off, #serving = #next, #expires = :until", "#epoch = :epoch AND #active = :on",
 				names{"#active": attrActive, "#serving": attrServing, "#next": attrNext, "#expires": attrExpires, "#epoch": attrEpoch},
-				values{":on": boolean(true), ":off": boolean(false), ":epoch": number(seen.epoch), ":until": number(now.Add(driver.Kept).Unix() + 1)})
+				values{":on": boolean(true), ":off": boolean(false), ":epoch": number(c.epoch), ":until": number(now.Add(driver.Kept).Unix() + 1)})
 		}
 		if ok {
 			return c.state(now), nil

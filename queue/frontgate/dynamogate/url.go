@@ -131,22 +131,15 @@ func (a URL) Open(ctx context.Context) (driver.TableStore, error) {
 	transport := client.GetTransport()
 	account.HTTPClient = &http.Client{Transport: transport}
 	account.Logger = logging.Nop{} // errors are returned
-	s, err := open(dynamodb.NewFromConfig(account, func(o *dynamodb.Options) {
+	return open(dynamodb.NewFromConfig(account, func(o *dynamodb.Options) {
 		if a.endpoint != "" {
 			o.BaseEndpoint = &a.endpoint
 		}
-	}), a.tables())
-	if err != nil {
-		return nil, err
-	}
-	s.closeIdle = transport.CloseIdleConnections
-	return s, nil
+	}), a.tables(), transport.CloseIdleConnections)
 }
 
 // Close implements [driver.TableStore].
 func (s *store) Close() error {
-	if s.closeIdle != nil {
-		s.closeIdle()
-	}
+	s.closeIdle()
 	return nil
 }

@@ -21,9 +21,7 @@ func memberCases() []testCase {
 // kept compares the positions that members have, for asks such as "ann" alone or with a position.
 func (p player) kept(when string, epoch uint64, want []int64, asks ...driver.Ask) {
 	positions, err := p.h.Store.Keep(p.ctx, p.event, epoch, asks)
-	if err != nil {
-		steps.Fail("%s: keep: %w", when, err)
-	}
+	steps.Named(err, "%s: keep", when)
 	if !slices.Equal(positions, want) {
 		steps.Fail("%s: the positions for %v are %d, want %d", when, asks, positions, want)
 	}
@@ -49,9 +47,7 @@ func membersOverCallers(p player) {
 	answers := make([]int64, callers)
 	p.together(func(i int, q player) {
 		positions, err := q.h.Store.Keep(p.ctx, p.event, epoch, []driver.Ask{ask("ann", int64(i)+1)})
-		if err != nil {
-			steps.Fail("keep: %w", err)
-		}
+		steps.Named(err, "keep")
 		answers[i] = positions[0]
 	})
 	if slices.Min(answers) != slices.Max(answers) {

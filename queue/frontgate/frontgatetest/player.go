@@ -64,32 +64,24 @@ func (p player) together(call func(i int, q player)) {
 
 func (p player) turn(on bool) driver.State {
 	s, err := p.h.Store.Switch(p.ctx, p.event, on)
-	if err != nil {
-		steps.Fail("switch %t: %w", on, err)
-	}
+	steps.Named(err, "switch %t", on)
 	return s
 }
 
 func (p player) state() driver.State {
 	s, err := p.h.Store.State(p.ctx, p.event)
-	if err != nil {
-		steps.Fail("state: %w", err)
-	}
+	steps.Named(err, "state")
 	return s
 }
 
 func (p player) lose() {
-	if err := p.h.Lose(p.ctx); err != nil {
-		steps.Fail("lose: %w", err)
-	}
+	steps.Named(p.h.Lose(p.ctx), "lose")
 }
 
 // take takes n positions.
 func (p player) take(n int) driver.State {
 	s, err := p.h.Store.Assign(p.ctx, p.event, n)
-	if err != nil {
-		steps.Fail("assign: %w", err)
-	}
+	steps.Named(err, "assign")
 	return s
 }
 
@@ -133,9 +125,7 @@ const every = 10 * time.Second
 
 func (p player) advance(by int64, every time.Duration) driver.Round {
 	r, err := p.h.Store.Advance(p.ctx, p.event, by, every)
-	if err != nil {
-		steps.Fail("advance: %w", err)
-	}
+	steps.Named(err, "advance")
 	return r
 }
 

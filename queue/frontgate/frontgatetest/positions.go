@@ -103,9 +103,7 @@ func eventsAreListed(p player) {
 func (p player) listed(want ...string) {
 	for _, store := range []driver.Store{p.h.Store, p.h.Peer} {
 		events, err := store.Events(p.ctx)
-		if err != nil {
-			steps.Fail("events: %w", err)
-		}
+		steps.Named(err, "events")
 		got := slices.Sorted(slices.Values(events))
 		if !slices.Equal(got, slices.Sorted(slices.Values(want))) {
 			steps.Fail("the events are %q, want %q", got, want)

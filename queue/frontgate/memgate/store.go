@@ -26,13 +26,11 @@ type store struct {
 }
 
 type gate struct {
-	epoch                     uint64
-	on                        bool
-	assigned, serving, opened int64
-	advanced                  time.Time
-	until                     time.Time // while it is off
-	members                   map[string]kept
-	swept                     time.Time // of members that are not kept any more
+	driver.State // but for Now
+	advanced     time.Time
+	until        time.Time // while it is off
+	members      map[string]kept
+	swept        time.Time // of members that are not kept any more
 }
 
 type kept struct {
@@ -57,10 +55,10 @@ func (s *store) Assign(ctx context.Context, event string, n int) (driver.State, 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g, now := s.gate(event)
-	if g.on {
-		g.assigned += int64(n)
+	if g.On {
+		g.Assigned += int64(n)
 	}
-	return g.state(now), nil
+	return g.at(now), nil
 }
 
 // Keep keeps positions of members; see [driver.Store].
@@ -77,7 +75,7 @@ func (s *store) Keep(ctx context.Context, event string, epoch uint64, asks []dri
 		positions[i] = ask.Position
 		k, there := g.members[ask.Member]
 		switch {
-		case epoch != g.epoch:
+		case epoch != g.Epoch:
 		case there && now.Before(k.until):
 			positions[i] = k.position
 		case ask.Position > 0:
@@ -89,11 +87,8 @@ func (s *store) Keep(ctx context.Context, event string, epoch uint64, asks []dri
 
 // sweep forgets the members of the day before, once a day.
 func (g *gate) sweep(now time.Time) {
-	if g.members != nil && now.Sub(g.swept) < driver.Kept {
+	if now.Sub(g.swept) < driver.Kept {
 		return
-	}
-	if g.members == nil {
-		g.members = map[string]kept{}
 	}
 	g.swept = now
 	maps.DeleteFunc(g.members, func(_ string, k kept) bool { return !now.Before(k.until) })
@@ -107,7 +102,7 @@ func (s *store) State(ctx context.Context, event string) (driver.State, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g, now := s.gate(event)
-	return g.state(now), nil
+	return g.at(now), nil
 }
 
 // Advance makes a round; see [driver.Store].
@@ -118,23 +113,23 @@ func (s *store) Advance(ctx context.Context, event string, by int64, every time.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g, now := s.gate(event)
-	if !g.on {
-		return driver.Round{State: g.state(now)}, nil
+	if !g.On {
+		return driver.Round{State: g.at(now)}, nil
 	}
 	r := driver.Round{Next: every}
 	// A round of the future is from before the clock was set back.
 	past := now.Sub(g.advanced)
 	if every > 0 && past >= 0 && past < every {
 		r.Next = every - past
-		r.State = g.state(now)
+		r.State = g.at(now)
 		return r, nil
 	}
 	if every > 0 {
 		g.advanced = now
 	}
-	r.Moved = min(by, g.assigned-g.serving)
-	g.serving += r.Moved
-	r.State = g.state(now)
+	r.Moved = min(by, g.Assigned-g.Serving)
+	g.Serving += r.Moved
+	r.State = g.at(now)
 	return r, nil
 }
 
@@ -147,17 +142,17 @@ func (s *store) Switch(ctx context.Context, event string, on bool) (driver.State
 	defer s.mu.Unlock()
 	g, now := s.gate(event)
 	switch {
-	case on == g.on:
+	case on == g.On:
 	case on:
-		if g.epoch == 0 {
-			g.epoch = uint64(now.UnixMicro())
+		if g.Epoch == 0 {
+			g.Epoch = uint64(now.UnixMicro())
 			s.gates[event] = g
 		}
-		g.on, g.opened = true, g.assigned
+		g.On, g.Opened = true, g.Assigned
 	default:
-		g.on, g.serving, g.until = false, g.assigned, now.Add(driver.Kept)
+		g.On, g.Serving, g.until = false, g.Assigned, now.Add(driver.Kept)
 	}
-	return g.state(now), nil
+	return g.at(now), nil
 }
 
 // Events lists the events; see [driver.Store].
@@ -181,13 +176,15 @@ func (s *store) gate(event string) (*gate, time.Time) {
 		g = nil
 	}
 	if g == nil {
-		g = &gate{}
+		g = &gate{members: map[string]kept{}}
 	}
 	return g, now
 }
 
-func (g *gate) over(now time.Time) bool { return !g.on && !now.Before(g.until) }
+func (g *gate) over(now time.Time) bool { return !g.On && !now.Before(g.until) }
 
-func (g *gate) state(now time.Time) driver.State {
-	return driver.State{Epoch: g.epoch, On: g.on, Assigned: g.assigned, Serving: g.serving, Opened: g.opened, Now: now}
+func (g *gate) at(now time.Time) driver.State {
+	s := g.State
+	s.Now = now
+	return s
 }
