@@ -109,7 +109,7 @@ func (l *line) stocked(ctx context.Context, err error) {
 	}
 	l.room.turned(ctx, failing, err,
 		"queue: the stock of an event cannot be asked for; the last answer holds for a while", "queue: the stock of an event is known again",
-		slog.String("event", l.event), slog.Duration("for", stockLasts))
+		slog.String("event", l.event), slog.Duration("stock_lasts", stockLasts))
 }
 
 // outlived says that the last answer is too old to hold, whichever process told it.
