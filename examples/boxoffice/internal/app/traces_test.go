@@ -30,7 +30,29 @@ func (k kept) provider(service string) trace.TracerProvider {
 		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", service))))
 }
 
-func (k kept) spans() []traces.Span { return traces.Of(k.GetSpans().Snapshots()) }
+// spans are those that have ended, as a collector would have them.
+func (k kept) spans() (all []traces.Span) {
+	for _, s := range k.GetSpans().Snapshots() {
+		made := traces.Span{
+			ID: traces.ID{Trace: s.SpanContext().TraceID(), Span: s.SpanContext().SpanID()}, Parent: s.Parent().SpanID(), Remote: s.Parent().IsRemote(),
+			Name: s.Name(), Kind: s.SpanKind(), Start: s.StartTime(), End: s.EndTime(),
+			Failed: s.Status().Code.String() == "Error", Attrs: map[string]string{},
+		}
+		for _, l := range s.Links() {
+			made.Links = append(made.Links, traces.ID{Trace: l.SpanContext.TraceID(), Span: l.SpanContext.SpanID()})
+		}
+		for _, a := range s.Attributes() {
+			made.Attrs[string(a.Key)] = a.Value.String()
+		}
+		about := map[string]string{}
+		for _, a := range s.Resource().Attributes() {
+			about[string(a.Key)] = a.Value.String()
+		}
+		made.From = about["service.name"]
+		all = append(all, made)
+	}
+	return all
+}
 
 // of finds the trace of a request.
 func (k kept) of(route string) (id trace.TraceID) {

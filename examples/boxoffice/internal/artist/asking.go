@@ -81,13 +81,13 @@ func (a *askers) ask(ctx context.Context, q ask) (published bool, err error) {
 	published, err = a.requests.request(event.WithCorrelation(ctx, q.request), q.id, event.High, q.reason)
 	first := a.asks.answered(err)
 	if err != nil {
-		a.metrics.refused.Add(1)
+		a.metrics.count(func(s *Stats) { s.Refused++ })
 		if first {
 			a.cfg.Logger.Warn("refreshes cannot be asked for; reads go on with what there is", "error", err)
 		}
 		return false, err
 	}
-	a.metrics.asked.Add(1)
+	a.metrics.count(func(s *Stats) { s.Asked++ })
 	return published, nil
 }
 

@@ -99,7 +99,7 @@ func (w *Worker) Pair(lag *bus.LagMonitor) bus.Pair {
 
 // skipped counts a request that a newer one made obsolete.
 func (m *Mirror) skipped() {
-	m.metrics.obsolete.Add(1)
+	m.metrics.count(func(s *Stats) { s.Obsolete++ })
 	m.coalescer.Skipped()
 }
 
@@ -125,6 +125,6 @@ func (w *Worker) buried(d bus.Report) {
 		}
 	}
 	if _, err := w.m.coalescer.Release(ctx, e.AggregateID, coalesce.Priority(e.Priority), int64(e.Sequence)); err != nil {
-		w.m.metrics.unsettled.Add(1)
+		w.m.metrics.count(func(s *Stats) { s.Unsettled++ })
 	}
 }

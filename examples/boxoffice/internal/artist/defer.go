@@ -74,7 +74,7 @@ func (d *deferrals) deferAll(ctx context.Context) error {
 		if err := d.deferred(ctx, batch); err != nil {
 			return err
 		}
-		d.metrics.deferred.Add(int64(len(batch)))
+		d.metrics.count(func(s *Stats) { s.Deferred += int64(len(batch)) })
 		d.asks.written(len(batch))
 		d.repeat.Wake()
 	}
@@ -92,11 +92,10 @@ func (d *deferrals) deferred(ctx context.Context, batch []ask) error {
 		wanted, asked = append(wanted, q.id), append(asked, q.id, string(q.reason), q.request)
 	}
 	return d.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, rows(d.sql.Wanted, 1, len(batch)), wanted...); err != nil {
+		if err := insert(ctx, tx, d.sql.Wanted, len(batch), wanted); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, rows(d.table.Defer, 3, len(batch)), asked...)
-		return err
+		return insert(ctx, tx, d.table.Defer, len(batch), asked)
 	})
 }
 

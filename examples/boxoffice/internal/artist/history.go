@@ -104,7 +104,7 @@ func (x *Reader) history(ctx context.Context, id string, before int64, limit int
 		}
 		c := Change{ID: strconv.FormatInt(at, 10), ChangedAt: events.Time(changed)}
 		if c.Snapshot, err = unpack(packed, hash); err != nil {
-			x.metrics.unreadable.Add(1)
+			x.metrics.count(func(s *Stats) { s.Unreadable++ })
 			x.cfg.Logger.Warn("a snapshot of the history could not be read", "artist", id, "change", c.ID, "error", err)
 		}
 		size += len(c.Snapshot)
@@ -117,7 +117,7 @@ func (x *Reader) history(ctx context.Context, id string, before int64, limit int
 // many.
 func (a *Archiver) expire(ctx context.Context, lease store.Lease) error {
 	n, err := a.purge(ctx, lease, a.sql.Expire, historyFor.Milliseconds())
-	a.m.metrics.expired.Add(n)
+	a.m.metrics.count(func(s *Stats) { s.Expired += n })
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (a *Archiver) expire(ctx context.Context, lease store.Lease) error {
 	}
 	for _, id := range many {
 		n, err := a.purge(ctx, lease, a.sql.Trim, id, historyMost-1)
-		a.m.metrics.expired.Add(n)
+		a.m.metrics.count(func(s *Stats) { s.Expired += n })
 		if err != nil {
 			return err
 		}

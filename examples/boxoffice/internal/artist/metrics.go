@@ -1,7 +1,8 @@
 package artist
 
 import (
-	"sync/atomic"
+	"maps"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -35,19 +36,16 @@ type Stats struct {
 
 // metrics counts. Every series is there from the start.
 type metrics struct {
-	asked, refused, deferred, obsolete, unsettled  atomic.Int64
-	unchanged, changed, gone, superseded           atomic.Int64
-	unarchived, unreadable, remembered, expired    atomic.Int64
-	prefetchAsked, prefetchSkipped, archivedObject atomic.Int64
+	mu    sync.Mutex
+	stats Stats // without what asks knows
 
-	errors  map[string]*atomic.Int64
 	process *prometheus.HistogramVec
 	upserts prometheus.Histogram
 }
 
 func newMetrics() *metrics {
 	m := &metrics{
-		errors: map[string]*atomic.Int64{},
+		stats: Stats{Errors: map[string]int64{}},
 		process: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "update_process_duration_seconds", Help: "From when a worker took a request until its result was written, by priority.",
 			Buckets: []float64{.02, .05, .1, .2, .5, 1, 2, 3, 5, 10, 30},
@@ -58,7 +56,7 @@ func newMetrics() *metrics {
 		}),
 	}
 	for _, r := range reasons {
-		m.errors[r] = &atomic.Int64{}
+		m.stats.Errors[r] = 0
 	}
 	for _, p := range []event.Priority{event.High, event.Low} {
 		m.process.WithLabelValues(label(p))
@@ -73,10 +71,15 @@ func label(p event.Priority) string {
 	return "low"
 }
 
+// count has add change the counts.
+func (m *metrics) count(add func(s *Stats)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	add(&m.stats)
+}
+
 func (m *metrics) failed(reason string, n int) {
-	if c, ok := m.errors[reason]; ok {
-		c.Add(int64(n))
-	}
+	m.count(func(s *Stats) { s.Errors[reason] += int64(n) })
 }
 
 func (m *metrics) processed(p event.Priority, took time.Duration, n int) {
@@ -91,29 +94,22 @@ func (m *metrics) wrote(took time.Duration, n written, err error) {
 	if err != nil {
 		return
 	}
-	m.unchanged.Add(n.unchanged)
-	m.changed.Add(n.changed)
-	m.remembered.Add(n.remembered)
-	m.gone.Add(n.missing)
-	m.superseded.Add(n.superseded)
+	m.count(func(s *Stats) {
+		s.Unchanged += n.unchanged
+		s.Changed += n.changed
+		s.Remembered += n.remembered
+		s.Missing += n.missing
+		s.Superseded += n.superseded
+	})
 }
 
 // Stats returns the counts.
 func (m *Mirror) Stats() Stats {
-	waiting, dropped, away := m.asks.standing()
-	c := m.metrics
-	s := Stats{
-		Asked: c.asked.Load(), Refused: c.refused.Load(), Waiting: waiting, Deferred: c.deferred.Load(), Dropped: dropped, Away: away,
-		Unchanged: c.unchanged.Load(), Changed: c.changed.Load(), Missing: c.gone.Load(),
-		Superseded: c.superseded.Load(), Obsolete: c.obsolete.Load(), Unsettled: c.unsettled.Load(),
-		Unarchived: c.unarchived.Load(), Unreadable: c.unreadable.Load(),
-		PrefetchAsked: c.prefetchAsked.Load(), PrefetchSkipped: c.prefetchSkipped.Load(), Archived: c.archivedObject.Load(),
-		Remembered: c.remembered.Load(), Expired: c.expired.Load(),
-		Errors: map[string]int64{},
-	}
-	for r, n := range c.errors {
-		s.Errors[r] = n.Load()
-	}
+	m.metrics.mu.Lock()
+	s := m.metrics.stats
+	s.Errors = maps.Clone(s.Errors)
+	m.metrics.mu.Unlock()
+	s.Waiting, s.Dropped, s.Away = m.asks.standing()
 	return s
 }
 

@@ -94,7 +94,7 @@ func (a *Archiver) move(ctx context.Context, lease store.Lease, from, to int, ba
 		return err
 	})
 	if err == nil {
-		a.m.metrics.archivedObject.Add(moved)
+		a.m.metrics.count(func(s *Stats) { s.Archived += moved })
 	}
 	return err
 }

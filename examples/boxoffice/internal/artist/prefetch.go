@@ -28,24 +28,18 @@ const (
 	prefetchGivesWay = 5000
 )
 
-// Tier is a group of artists that are refreshed without a reader.
-type Tier struct {
-	Name string
-	// ReadWithin is how long ago the last read is at most, without a bound when zero;
-	// ReadBefore at least.
-	ReadBefore, ReadWithin time.Duration
-	// Every is how old a check may be.
-	Every time.Duration
-}
+// tier is a group of artists that are refreshed without a reader: those that were read
+// last at least readBefore ago and at most readWithin. A check may be as old as every.
+type tier struct{ readBefore, readWithin, every time.Duration }
 
-// Tiers are hot, warm and cold, in the order in which they are served. Cold has all
+// tiers are hot, warm and cold, in the order in which they are served. Cold has all
 // other artists, archived ones included: they stay archived while they do not change.
-func Tiers() []Tier {
+func tiers() []tier {
 	const day = 24 * time.Hour
-	return []Tier{
-		{Name: "hot", ReadWithin: day, Every: time.Hour},
-		{Name: "warm", ReadBefore: day, ReadWithin: 7 * day, Every: 6 * time.Hour},
-		{Name: "cold", ReadBefore: 7 * day, Every: day},
+	return []tier{
+		{readWithin: day, every: time.Hour},
+		{readBefore: day, readWithin: 7 * day, every: 6 * time.Hour},
+		{readBefore: 7 * day, readWithin: math.MaxInt64, every: day},
 	}
 }
 
@@ -143,7 +137,7 @@ func (p *Prefetch) round(ctx context.Context) error {
 	defer second.Stop()
 	for end := time.Now().Add(p.cfg.Every - time.Second/2); ; {
 		if n, known := p.cfg.LowLag(); known && n > prefetchGivesWay {
-			p.m.metrics.prefetchSkipped.Add(1)
+			p.m.metrics.count(func(s *Stats) { s.PrefetchSkipped++ })
 			return nil
 		}
 		limit := p.cfg.Pace.At(time.Now())
@@ -153,7 +147,7 @@ func (p *Prefetch) round(ctx context.Context) error {
 		}
 		if len(ids) > 0 {
 			asked, err := p.ask(ctx, ids)
-			p.m.metrics.prefetchAsked.Add(int64(asked))
+			p.m.metrics.count(func(s *Stats) { s.PrefetchAsked += int64(asked) })
 			if err != nil {
 				return err
 			}
@@ -184,13 +178,9 @@ func (p *Prefetch) takeDue(ctx context.Context, limit int) (ids []string, err er
 		if err := lease.Keep(ctx, tx, prefetchLeaseTTL); err != nil {
 			return err
 		}
-		for _, t := range Tiers() {
-			within := t.ReadWithin
-			if within == 0 {
-				within = math.MaxInt64
-			}
-			due, err := store.Column(ctx, tx, p.sql.Due, t.ReadBefore.Milliseconds(), within.Milliseconds(),
-				t.Every.Milliseconds(), p.cfg.AskedFor.Milliseconds(), limit-len(ids))
+		for _, t := range tiers() {
+			due, err := store.Column(ctx, tx, p.sql.Due, t.readBefore.Milliseconds(), t.readWithin.Milliseconds(),
+				t.every.Milliseconds(), p.cfg.AskedFor.Milliseconds(), limit-len(ids))
 			if err != nil {
 				return err
 			}

@@ -181,7 +181,7 @@ func (x *Reader) content(ctx context.Context, id string, r record) []byte {
 	}
 	content, err := x.stored(ctx, id, r)
 	if err != nil {
-		x.metrics.unreadable.Add(1)
+		x.metrics.count(func(s *Stats) { s.Unreadable++ })
 		x.cfg.Logger.Warn("a snapshot could not be read; it is fetched again", "artist", id, "error", err)
 		return nil
 	}
@@ -196,7 +196,7 @@ func (x *Reader) stored(ctx context.Context, id string, r record) ([]byte, error
 		}
 		var err error
 		if packed, err = x.cfg.Archive.Get(ctx, r.tier, id); err == nil {
-			x.metrics.unarchived.Add(1)
+			x.metrics.count(func(s *Stats) { s.Unarchived++ })
 			break
 		}
 		if !errors.Is(err, archive.ErrNotFound) || try == 2 {

@@ -1,6 +1,8 @@
 package artist
 
 import (
+	"context"
+	"database/sql"
 	_ "embed"
 	"fmt"
 	"regexp"
@@ -38,39 +40,22 @@ var (
 	argument = regexp.MustCompile(`\$[0-9]+`)
 )
 
-// rows makes VALUES ($1, … $width) fit n rows of values.
-func rows(statement string, width, n int) string {
-	head, rest, _ := strings.Cut(statement, "VALUES (")
-	end := tupleEnd(rest)
-	row, tail := rest[:end], rest[end:]
-	var b strings.Builder
-	b.WriteString(head + "VALUES (" + row)
-	for i := 1; i < n; i++ {
-		b.WriteString("), (")
-		b.WriteString(argument.ReplaceAllStringFunc(row, func(p string) string {
+// insert runs an INSERT of one row for n rows, of which args has the values one after the
+// other. The row ends with the line of VALUES.
+func insert(ctx context.Context, tx *sql.Tx, statement string, n int, args []any) error {
+	before, rest, _ := strings.Cut(statement, "VALUES ")
+	row, after, _ := strings.Cut(rest, "\n")
+	width := len(args) / n
+	all := make([]string, n)
+	for i := range all {
+		all[i] = argument.ReplaceAllStringFunc(row, func(p string) string {
 			at, err := strconv.Atoi(p[1:])
 			if err != nil {
 				return p // too large to be a parameter
 			}
 			return "$" + strconv.Itoa(at+i*width)
-		}))
+		})
 	}
-	return b.String() + tail
-}
-
-// tupleEnd finds the parenthesis that closes the one before text.
-func tupleEnd(text string) int {
-	depth := 1
-	for i, c := range text {
-		switch c {
-		case '(':
-			depth++
-		case ')':
-			depth--
-		}
-		if depth == 0 {
-			return i
-		}
-	}
-	return len(text)
+	_, err := tx.ExecContext(ctx, before+"VALUES "+strings.Join(all, ", ")+"\n"+after, args...)
+	return err
 }

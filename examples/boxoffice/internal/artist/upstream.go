@@ -2,7 +2,6 @@ package artist
 
 import (
 	"cmp"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -45,9 +44,8 @@ type Upstream struct {
 	cfg       UpstreamConfig
 	high, low *http.Client
 
-	mu      sync.Mutex
-	until   time.Time // the API wants no call before
-	limited int64     // answers 429
+	mu    sync.Mutex
+	until time.Time // the API wants no call before
 }
 
 const (
@@ -152,27 +150,14 @@ func (u *Upstream) refused(id string, res *http.Response) error {
 // document reads the answer.
 func (u *Upstream) document(ctx context.Context, id string, res *http.Response) (Document, error) {
 	body := &noting{r: res.Body}
-	var text io.Reader = body
-	if res.Header.Get("Content-Encoding") == "gzip" { // asked for by a transport that does not unpack
-		z, err := gzip.NewReader(body)
-		if err != nil {
-			return Document{}, u.unreadable(ctx, id, body, err)
-		}
-		text = z
+	d, err := Extract(body, u.cfg.MaxBody, id)
+	switch {
+	case err == nil:
+		return d, nil
+	case body.err != nil: // a broken connection, and no malformed document
+		return Document{}, u.noAnswer(ctx, id, body.err)
 	}
-	d, err := Extract(text, u.cfg.MaxBody, id)
-	if err != nil {
-		return Document{}, u.unreadable(ctx, id, body, err)
-	}
-	return d, nil
-}
-
-// unreadable distinguishes a broken connection from a malformed document.
-func (u *Upstream) unreadable(ctx context.Context, id string, body *noting, err error) error {
-	if body.err != nil {
-		return u.noAnswer(ctx, id, body.err)
-	}
-	return &Failure{Reason: ParseError, Status: http.StatusOK, err: fault.MarkPermanent(err)}
+	return Document{}, &Failure{Reason: ParseError, Status: http.StatusOK, err: fault.MarkPermanent(err)}
 }
 
 // noting remembers how reading failed.
@@ -193,7 +178,6 @@ func (n *noting) Read(p []byte) (int, error) {
 func (u *Upstream) rest(h http.Header) time.Duration {
 	wait := min(retryAfter(h.Get("Retry-After")), maxRest)
 	u.mu.Lock()
-	u.limited++
 	began := time.Now().After(u.until)
 	if until := time.Now().Add(wait); until.After(u.until) {
 		u.until = until
@@ -215,13 +199,6 @@ func (u *Upstream) resting() error {
 	}
 	err := fmt.Errorf("artist: the upstream wants no calls for another %v", left.Round(time.Millisecond))
 	return &Failure{Reason: Limited, err: fault.MarkInfrastructure(err)}
-}
-
-// Limited is how often the upstream answered that its limit was exceeded.
-func (u *Upstream) Limited() int64 {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.limited
 }
 
 // retryAfter reads seconds or a date.

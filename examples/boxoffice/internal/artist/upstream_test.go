@@ -205,8 +205,8 @@ func TestFetchRespectsRetryAfter(t *testing.T) {
 		refused("at first")
 		time.Sleep(9999 * time.Millisecond)
 		refused("before the time is over")
-		if calls != 1 || u.Limited() != 1 {
-			t.Errorf("%d calls and %d counted, want 1", calls, u.Limited())
+		if calls != 1 {
+			t.Errorf("%d calls, want 1", calls)
 		}
 		time.Sleep(time.Millisecond)
 		header = time.Now().Add(3 * time.Second).UTC().Format(http.TimeFormat)

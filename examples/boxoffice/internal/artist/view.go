@@ -3,6 +3,7 @@ package artist
 import (
 	"encoding/json"
 	"errors"
+	"regexp"
 	"time"
 )
 
@@ -42,15 +43,12 @@ type View struct {
 // ErrBadID is returned for a string that cannot be an artist's id.
 var ErrBadID = errors.New("artist: an id has 1 to 64 letters, digits, _ and -")
 
+var idForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
 // CheckID returns ErrBadID or nil.
 func CheckID(id string) error {
-	if id == "" || len(id) > 64 {
+	if !idForm.MatchString(id) {
 		return ErrBadID
-	}
-	for _, c := range []byte(id) {
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-') {
-			return ErrBadID
-		}
 	}
 	return nil
 }

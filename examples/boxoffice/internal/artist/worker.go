@@ -209,7 +209,7 @@ func (w *Worker) settle(ctx context.Context, p event.Priority, jobs []job, resul
 				})
 			}
 			if err != nil {
-				w.m.metrics.unsettled.Add(1)
+				w.m.metrics.count(func(s *Stats) { s.Unsettled++ })
 			}
 		})
 	}

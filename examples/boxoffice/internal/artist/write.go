@@ -31,7 +31,7 @@ type locked struct {
 }
 
 // written counts the outcomes of a batch of results.
-type written struct{ unchanged, changed, remembered, missing, superseded, failed int64 }
+type written struct{ unchanged, changed, remembered, missing, superseded int64 }
 
 // write stores the results in one transaction, with a few statements for any number
 // of results. A result whose version is below the row's changes nothing: a later
@@ -76,30 +76,38 @@ func (w *Worker) write(ctx context.Context, tx *sql.Tx, all []result) (written, 
 		}
 		fine = append(fine, r.id)
 	}
-	n.remembered = int64(len(changes))
-	n.unchanged, n.changed, n.missing, n.failed = int64(len(light)), int64(len(full)), int64(len(gone)), int64(len(failed))
-	return n, firstOf(
-		func() error {
-			return put(ctx, tx, w.m.sql.Checked, 2, light, func(r result) []any { return []any{r.id, r.version} })
-		},
-		func() error {
-			return put(ctx, tx, w.m.sql.Changed, 6, full, func(r result) []any {
-				return []any{r.id, r.version, r.doc.Name, r.doc.Level, millis(r.doc.UpdatedAt), r.doc.Hash}
-			})
-		},
-		func() error {
-			return put(ctx, tx, w.m.sql.Keep, 2, full, func(r result) []any { return []any{r.id, r.packed} })
-		},
-		func() error {
-			return put(ctx, tx, w.m.sql.Remember, 3, changes, func(r result) []any { return []any{r.id, r.doc.Hash, r.packed} })
-		},
-		func() error { return each(ctx, tx, w.m.sql.Unarchive, back) },
-		func() error { return each(ctx, tx, w.m.sql.Succeeded, fine) },
-		func() error {
-			return put(ctx, tx, w.m.sql.Missing, 2, gone, func(r result) []any { return []any{r.id, r.version} })
-		},
-		func() error { return put(ctx, tx, w.m.sql.Failed, 5, failed, w.status) },
-	)
+	n.unchanged, n.changed, n.remembered, n.missing = int64(len(light)), int64(len(full)), int64(len(changes)), int64(len(gone))
+	// From the first failure on, neither does anything.
+	put := func(statement string, all []result, values func(result) []any) {
+		if err != nil || len(all) == 0 {
+			return
+		}
+		var args []any
+		for _, r := range all {
+			args = append(args, values(r)...)
+		}
+		err = insert(ctx, tx, statement, len(all), args)
+	}
+	apply := func(statement string, ids []string) {
+		if err == nil {
+			err = each(ctx, tx, statement, ids)
+		}
+	}
+	checked := func(r result) []any { return []any{r.id, r.version} }
+	put(w.m.sql.Checked, light, checked)
+	put(w.m.sql.Changed, full, func(r result) []any {
+		return []any{r.id, r.version, r.doc.Name, r.doc.Level, millis(r.doc.UpdatedAt), r.doc.Hash}
+	})
+	put(w.m.sql.Keep, full, func(r result) []any { return []any{r.id, r.packed} })
+	put(w.m.sql.Remember, changes, func(r result) []any { return []any{r.id, r.doc.Hash, r.packed} })
+	apply(w.m.sql.Unarchive, back)
+	apply(w.m.sql.Succeeded, fine)
+	put(w.m.sql.Missing, gone, checked)
+	put(w.m.sql.Failed, failed, w.status)
+	if err != nil {
+		return n, fmt.Errorf("artist: write: %w", err)
+	}
+	return n, nil
 }
 
 // lock makes the missing rows, and locks all of them.
@@ -116,8 +124,7 @@ func (w *Worker) lock(ctx context.Context, tx *sql.Tx, all []result) (map[string
 	if len(absent) == 0 {
 		return held, nil
 	}
-	_, err := tx.ExecContext(ctx, rows(w.m.sql.Wanted, 1, len(absent)), store.Args(absent...)...)
-	if err != nil {
+	if err := insert(ctx, tx, w.m.sql.Wanted, len(absent), store.Args(absent...)); err != nil {
 		return nil, err
 	}
 	return held, w.hold(ctx, tx, absent, held)
@@ -146,19 +153,6 @@ func (w *Worker) status(r result) []any {
 	return []any{r.id, state, code, message, next.Milliseconds()}
 }
 
-// put runs a statement once for all results.
-func put(ctx context.Context, tx *sql.Tx, statement string, width int, all []result, values func(result) []any) error {
-	if len(all) == 0 {
-		return nil
-	}
-	args := make([]any, 0, width*len(all))
-	for _, r := range all {
-		args = append(args, values(r)...)
-	}
-	_, err := tx.ExecContext(ctx, rows(statement, width, len(all)), args...)
-	return err
-}
-
 // each runs a statement once for all ids.
 func each(ctx context.Context, tx *sql.Tx, statement string, ids []string) error {
 	if len(ids) == 0 {
@@ -166,15 +160,6 @@ func each(ctx context.Context, tx *sql.Tx, statement string, ids []string) error
 	}
 	_, err := tx.ExecContext(ctx, store.In(statement, 1, len(ids)), store.Args(ids...)...)
 	return err
-}
-
-func firstOf(steps ...func() error) error {
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return fmt.Errorf("artist: write: %w", err)
-		}
-	}
-	return nil
 }
 
 func millis(t time.Time) int64 {

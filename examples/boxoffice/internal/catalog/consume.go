@@ -117,7 +117,7 @@ func (s *Seating) move(ctx context.Context, tx *sql.Tx, statement, reservation s
 		return 0, fmt.Errorf("catalog: seats of %s: %w", reservation, err)
 	}
 	if n > 0 {
-		s.afterCommit(ctx)
+		s.listing.Evict(ctx, "")
 	}
 	return n, nil
 }

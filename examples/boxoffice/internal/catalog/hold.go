@@ -61,7 +61,7 @@ func (s *Seating) Hold(ctx context.Context, tx *sql.Tx, reservation, show string
 	if int(n) != len(seats) {
 		return s.whyNot(ctx, tx, reservation, show, seats)
 	}
-	s.afterCommit(ctx)
+	s.listing.Evict(ctx, show)
 	s.tellMirror(ctx, func(m Mirror) { m.Held(show, reservation, seats) })
 	return nil
 }
@@ -107,13 +107,6 @@ func (s *Seating) whyNot(ctx context.Context, tx *sql.Tx, reservation, show stri
 		return &UnknownSeatsError{Seats: unknown}
 	}
 	return &TakenError{Seats: taken}
-}
-
-// afterCommit makes the change visible to readers once it is committed.
-func (s *Seating) afterCommit(ctx context.Context) {
-	if !sqltx.AfterCommit(ctx, s.listing.changed) {
-		s.listing.changed() // no commit to wait for; readers are at most maxAge behind
-	}
 }
 
 // tellMirror tells the mirror of a change once it is committed.

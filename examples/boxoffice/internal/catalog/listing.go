@@ -99,37 +99,25 @@ func (l *Listing) Seats(ctx context.Context, show string) ([]Seat, error) {
 	return plan.get(ctx)
 }
 
-// Evict makes readers of a show look again, once ctx's transaction is committed.
+// Evict makes readers look again, once ctx's transaction is committed: those of the shows
+// in all processes, and in this one those of the show's seats, or of all seats when it is "".
 func (l *Listing) Evict(ctx context.Context, show string) {
 	evict := func() {
-		l.invalidateShows()
+		if l.shared != nil {
+			l.shared.changed() // first: the next reader must not find the copy
+		}
+		l.shows.invalidate()
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if plan := l.seats[show]; plan != nil {
-			plan.invalidate()
+		for id, plan := range l.seats {
+			if show == "" || id == show {
+				plan.invalidate()
+			}
 		}
 	}
 	if !sqltx.AfterCommit(ctx, evict) {
-		evict()
+		evict() // no commit to wait for; readers are at most maxAge behind
 	}
-}
-
-// changed makes readers look again. It is called after commits.
-func (l *Listing) changed() {
-	l.invalidateShows()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, plan := range l.seats {
-		plan.invalidate()
-	}
-}
-
-// invalidateShows makes readers of the shows look again, in all processes.
-func (l *Listing) invalidateShows() {
-	if l.shared != nil {
-		l.shared.changed() // first: the next reader must not find the copy
-	}
-	l.shows.invalidate()
 }
 
 func (l *Listing) loadShows(ctx context.Context) ([]Show, error) {

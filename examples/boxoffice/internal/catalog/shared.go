@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 )
 
@@ -48,24 +49,19 @@ func (l *Listing) SetCopies(copies Copies, log *slog.Logger) {
 // Run evicts the shared copy after the changes of this process, until ctx ends.
 func (l *Listing) Run(ctx context.Context) error {
 	s := l.shared
-	for s != nil {
-		select {
-		case <-ctx.Done():
-			s.evict(context.WithoutCancel(ctx)) // of the last changes; a copy that stays ends by itself
-			return nil
-		case <-s.due:
-		}
-		gap := minGap // of a crowd's changes only some are told, and the last one
-		if !s.evict(ctx) {
-			gap = copyPause
-			s.due.Wake()
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(gap):
-		}
+	if s == nil {
+		<-ctx.Done()
+		return nil
 	}
-	<-ctx.Done()
+	s.due.Repeat(ctx, func(ctx context.Context) time.Duration {
+		if !s.evict(ctx) {
+			_ = kit.Sleep(ctx, copyPause) // it ends early with ctx, as does the loop
+			return 0
+		}
+		_ = kit.Sleep(ctx, minGap) // of a crowd's changes only some are told, and the last one
+		return signal.Never
+	})
+	s.evict(context.WithoutCancel(ctx)) // of the last changes; a copy that stays ends by itself
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -128,7 +129,7 @@ func (g *Gateway) getHealth(w http.ResponseWriter, r *http.Request) {
 // status to answer with.
 func readOrder(w http.ResponseWriter, r *http.Request) (order, int, error) {
 	key := r.Header.Get("Idempotency-Key")
-	if err := checkText(key); err != nil || key == "" {
+	if key == "" || !printable(key) {
 		return order{}, http.StatusBadRequest, fmt.Errorf("the Idempotency-Key header must be 1 to %d printable ASCII characters", maxText)
 	}
 	var body struct {
@@ -157,7 +158,7 @@ func readOrder(w http.ResponseWriter, r *http.Request) (order, int, error) {
 		return order{}, http.StatusUnprocessableEntity, fmt.Errorf("amount %d is out of range: 1 to %d won", body.Amount, maxAmount)
 	case body.Currency != currency:
 		return order{}, http.StatusUnprocessableEntity, fmt.Errorf("currency %.10q is not supported: use %q", body.Currency, currency)
-	case checkText(body.Reference) != nil:
+	case !printable(body.Reference):
 		return order{}, http.StatusUnprocessableEntity, fmt.Errorf("reference must be at most %d printable ASCII characters", maxText)
 	}
 	switch body.Card {
@@ -169,16 +170,9 @@ func readOrder(w http.ResponseWriter, r *http.Request) (order, int, error) {
 	return order{key: key, card: body.Card, reference: body.Reference, amount: body.Amount}, 0, nil
 }
 
-func checkText(s string) error {
-	if len(s) > maxText {
-		return errors.New("too long")
-	}
-	for i := range len(s) {
-		if s[i] < 0x20 || s[i] > 0x7e {
-			return errors.New("not printable ASCII")
-		}
-	}
-	return nil
+// printable reports whether a text is printable ASCII of at most maxText characters.
+func printable(s string) bool {
+	return len(s) <= maxText && !strings.ContainsFunc(s, func(c rune) bool { return c < 0x20 || c > 0x7e })
 }
 
 func number(r *http.Request, name string, unset, low, high int64) (int64, error) {

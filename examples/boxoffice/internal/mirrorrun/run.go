@@ -22,7 +22,6 @@ const (
 
 // result has the measurements of a run.
 type result struct {
-	cfg           settings
 	elapsed       time.Duration
 	before, after upstream.Stats // the load
 	served        upstream.Stats // when all its calls were served or failed
@@ -45,7 +44,7 @@ type phase struct {
 
 // measure plays the whole run.
 func measure(ctx context.Context, c settings, o *office, say func(format string, args ...any)) (*result, error) {
-	r := &result{cfg: c, cores: runtime.GOMAXPROCS(0)}
+	r := &result{cores: runtime.GOMAXPROCS(0)}
 	say("The mirror works at its budget for %d s …\n", c.seconds)
 	if err := r.underLoad(ctx, c, o); err != nil {
 		return r, err

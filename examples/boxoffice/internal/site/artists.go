@@ -16,17 +16,11 @@ import (
 // artistID matches possible ids of artists; the API accepts no other.
 var artistID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// artistCard is a link to an artist.
-type artistCard struct {
-	ID     string
-	Poster template.HTML
-}
-
 // suggested are artists for visitors that know no id, with pictures that differ.
 var suggested = []string{"42", "113", "1004", "2025", "5151", "9997"}
 
-// artistPoster is the picture of an artist; the mirror has none.
-func artistPoster(id string) template.HTML { return poster("artist-" + id) }
+// Portrait is the picture of an artist; the mirror has none.
+func (v view) Portrait(id string) template.HTML { return poster("artist-" + id) }
 
 // artist shows one artist. The page's script asks the API for the artist and its
 // freshness: whether there is such an artist is only known after a while.
@@ -38,7 +32,7 @@ func (s *site) artist(w http.ResponseWriter, r *http.Request) {
 	}
 	v := s.view(r, "artist")
 	v.Heading = v.T("artist.heading", "id", id)
-	v.ID, v.Poster = id, artistPoster(id)
+	v.ID = id
 	v.Coming = s.coming(r.Context(), v, id)
 	s.render(w, r, http.StatusOK, v)
 }
@@ -73,9 +67,7 @@ func (s *site) findArtist(w http.ResponseWriter, r *http.Request) {
 	}
 	v := s.view(r, "artist")
 	v.Heading = v.T("artist.title")
-	for _, id := range suggested {
-		v.Artists = append(v.Artists, artistCard{ID: id, Poster: artistPoster(id)})
-	}
+	v.Artists = suggested
 	status := http.StatusOK
 	if wanted != "" {
 		v.Wanted, status = wanted, http.StatusBadRequest

@@ -9,9 +9,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"path"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
@@ -102,13 +103,8 @@ func compress(body []byte) []byte {
 }
 
 func (a *assets) sum() string {
-	names := make([]string, 0, len(a.files))
-	for name := range a.files {
-		names = append(names, name)
-	}
-	sort.Strings(names)
 	sum := sha256.New()
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(a.files)) {
 		fmt.Fprintf(sum, "%s\x00%d\x00", name, len(a.files[name].body))
 		sum.Write(a.files[name].body)
 	}

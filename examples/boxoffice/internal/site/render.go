@@ -64,9 +64,8 @@ type view struct {
 	Status  int    // of an error page
 	Shows   []showView
 	Show    showView
-	Rows    []seatRow
-	Poster  template.HTML // of the artist
-	Artists []artistCard
+	Rows    []string   // of the house, from the stage, by their letters
+	Artists []string   // suggested ones, by their ids
 	Coming  []showView // of the artist
 	Wanted  string     // the request that can be no artist's id
 
@@ -189,24 +188,4 @@ func (v view) present(show catalog.Show) showView {
 		s.Performers = append(s.Performers, p)
 	}
 	return s
-}
-
-// seatRow is one row of the seat map, "A" to "T".
-type seatRow struct {
-	Letter string
-	Seats  []int
-}
-
-// hall is the plan of the house: the seat map's order of rows and columns.
-func hall() []seatRow {
-	const rows, columns = 20, 25
-	plan := make([]seatRow, rows)
-	for r := range plan {
-		seats := make([]int, columns)
-		for c := range seats {
-			seats[c] = c + 1
-		}
-		plan[r] = seatRow{Letter: string(rune('A' + r)), Seats: seats}
-	}
-	return plan
 }

@@ -56,13 +56,11 @@ func Column(ctx context.Context, q Querier, query string, args ...any) ([]string
 
 // In makes IN ($first) fit n values; it must have the statement's last parameter.
 func In(statement string, first, n int) string {
-	one := "IN ($" + strconv.Itoa(first)
-	var all strings.Builder
-	all.WriteString(one)
-	for i := 1; i < n; i++ {
-		all.WriteString(", $" + strconv.Itoa(first+i))
+	all := make([]string, n)
+	for i := range all {
+		all[i] = "$" + strconv.Itoa(first+i)
 	}
-	return strings.Replace(statement, one+")", all.String()+")", 1)
+	return strings.Replace(statement, "IN ($"+strconv.Itoa(first)+")", "IN ("+strings.Join(all, ", ")+")", 1)
 }
 
 // Args are texts as the arguments of a statement.

@@ -1,11 +1,11 @@
 package store
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -44,12 +44,7 @@ func dialects() map[string]func() dialect {
 
 // Schemes are the database URLs that [Open] knows.
 func Schemes() []string {
-	var all []string
-	for scheme := range dialects() {
-		all = append(all, scheme)
-	}
-	slices.Sort(all)
-	return all
+	return slices.Sorted(maps.Keys(dialects()))
 }
 
 // CheckURL returns the mistake in a database URL, before anything is opened. The
@@ -94,10 +89,4 @@ func set(files fs.FS, folder, dialect string, edit func(text string) string) fun
 		}
 		return migrate.Set{Package: "boxoffice", Dialect: dialect, FS: sub}, err
 	}
-}
-
-// ping is the cheapest question that shows the database answers.
-func ping(ctx context.Context, db *sql.DB) error {
-	var one int
-	return db.QueryRowContext(ctx, "SELECT 1").Scan(&one)
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 )
 
 // jobLook is how often a process looks for due work. Work that was made since then and is
@@ -72,22 +74,16 @@ type Work struct {
 
 // Run does due work until ctx ends. Failed work is tried again. It returns nil.
 func (j *Job) Run(ctx context.Context, w Work) error {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
 	defer j.GiveBack(ctx)
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-timer.C:
-		}
+	signal.Signal(nil).Repeat(ctx, func(ctx context.Context) time.Duration {
 		next, err := j.do(ctx, w)
 		if err != nil && ctx.Err() == nil {
 			j.log.Warn("a job could not be done, will try again", "job", j.name, "error", err)
 			next = jobLook
 		}
-		timer.Reset(next)
-	}
+		return next
+	})
+	return nil
 }
 
 // do does all due work and returns when to look again.

@@ -3,11 +3,8 @@ package store
 import (
 	"database/sql"
 	"embed"
-	"errors"
 	"regexp"
 	"strings"
-
-	driver "github.com/go-sql-driver/mysql"
 
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/mysqldb"
@@ -28,10 +25,7 @@ func mysql() dialect {
 		open:       openMySQL,
 		check:      checkServer,
 		classify:   mysqloutbox.Classify,
-		isUnique: func(err error) bool {
-			var refused *driver.MySQLError
-			return errors.As(err, &refused) && refused.Number == 1062
-		},
+		isUnique:   mysqldb.IsUnique,
 	}
 }
 

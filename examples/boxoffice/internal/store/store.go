@@ -87,7 +87,8 @@ func (s *Store) IsUnique(err error) bool { return s.dialect.isUnique(err) }
 
 // Ping reports whether the database answers.
 func (s *Store) Ping(ctx context.Context) error {
-	if err := ping(ctx, s.reader); err != nil {
+	var one int
+	if err := s.reader.QueryRowContext(ctx, "SELECT 1").Scan(&one); err != nil {
 		return fmt.Errorf("store: %w", fault.MarkInfrastructure(err))
 	}
 	return nil

@@ -21,28 +21,26 @@ var (
 // typ is in the header of every code: no other token can be taken for a ticket.
 const typ = "ticket"
 
-// Ticket is one seat of a confirmed reservation, as in its code.
+// Ticket is one seat of a confirmed reservation, with the names that its code has. They
+// are few and short: each byte makes the picture finer.
 type Ticket struct {
-	ID     string // the reservation and the seat
-	ShowID string
-	SeatID string
+	ID     string `json:"tkt"` // the reservation and the seat
+	ShowID string `json:"show"`
+	SeatID string `json:"seat"`
 	// Generation counts the owners: a transfer raises it.
-	Generation int64
+	Generation int64 `json:"gen"`
 }
 
-// claims are the claims of a code. They are few and their names short: each byte makes
-// the picture finer. A ticket has no times of its own: the show's doors decide.
+// claims are the claims of a code. A ticket has no times of its own: the show's doors
+// decide.
 type claims struct {
-	Ticket     string `json:"tkt"`
-	Show       string `json:"show"`
-	Seat       string `json:"seat"`
-	Generation int64  `json:"gen"`
+	Ticket
 	jwt.RegisteredClaims
 }
 
 // Sign makes the code of a ticket: a compact JWS. The same ticket has the same code.
 func (k *Keys) Sign(t Ticket) (string, error) {
-	token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, claims{Ticket: t.ID, Show: t.ShowID, Seat: t.SeatID, Generation: t.Generation})
+	token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, claims{Ticket: t})
 	token.Header["typ"], token.Header["kid"] = typ, k.id
 	code, err := token.SignedString(k.signer)
 	if err != nil {
@@ -78,8 +76,8 @@ func Verify(keys PublicKeys, code string) (Ticket, error) {
 		return Ticket{}, ErrMalformed
 	case errors.Is(err, jwt.ErrTokenSignatureInvalid):
 		return Ticket{}, ErrSignature
-	case err != nil, c.Ticket == "", c.Show == "", c.Seat == "", c.Generation < 1:
+	case err != nil, c.Ticket.ID == "", c.ShowID == "", c.SeatID == "", c.Generation < 1:
 		return Ticket{}, ErrMalformed
 	}
-	return Ticket{ID: c.Ticket, ShowID: c.Show, SeatID: c.Seat, Generation: c.Generation}, nil
+	return c.Ticket, nil
 }

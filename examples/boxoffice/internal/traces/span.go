@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -28,31 +27,6 @@ type Span struct {
 	End    time.Time
 	Failed bool
 	Attrs  map[string]string
-}
-
-// Of converts spans of the SDK, such as those of an exporter in memory.
-func Of(spans []sdktrace.ReadOnlySpan) []Span {
-	all := make([]Span, 0, len(spans))
-	for _, s := range spans {
-		made := Span{
-			ID: ID{s.SpanContext().TraceID(), s.SpanContext().SpanID()}, Parent: s.Parent().SpanID(), Remote: s.Parent().IsRemote(),
-			Name: s.Name(), Kind: s.SpanKind(), Start: s.StartTime(), End: s.EndTime(),
-			Failed: s.Status().Code.String() == "Error", Attrs: map[string]string{},
-		}
-		for _, l := range s.Links() {
-			made.Links = append(made.Links, ID{l.SpanContext.TraceID(), l.SpanContext.SpanID()})
-		}
-		for _, a := range s.Attributes() {
-			made.Attrs[string(a.Key)] = a.Value.String()
-		}
-		about := map[string]string{}
-		for _, a := range s.Resource().Attributes() {
-			about[string(a.Key)] = a.Value.String()
-		}
-		made.From = about["service.name"]
-		all = append(all, made)
-	}
-	return all
 }
 
 // byStart sorts spans by their start; spans with the same start by their end, the

@@ -29,8 +29,7 @@ func Tree(spans []Span, of trace.TraceID) (roots []*Node) {
 		}
 	}
 	for _, s := range spans {
-		n, own := nodes[s.ID]
-		if own && n.ID == s.ID && s.ID.Trace == of {
+		if n, own := nodes[s.ID]; own {
 			if above := nodes[ID{of, s.Parent}]; above != nil {
 				above.Children = append(above.Children, n)
 			} else {

@@ -3,6 +3,7 @@ package traces
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.opentelemetry.io/otel/trace"
@@ -19,10 +20,8 @@ func Whole(spans []Span, of trace.TraceID) error {
 		return errors.New("there is no span of the trace")
 	}
 	var errs []error
-	if len(roots) > 1 {
-		for _, r := range roots[1:] {
-			errs = append(errs, fmt.Errorf("the parent of %q is missing", r.Name))
-		}
+	for _, r := range roots[1:] {
+		errs = append(errs, fmt.Errorf("the parent of %q is missing", r.Name))
 	}
 	request := roots[0]
 	if request.Kind != trace.SpanKindServer {
@@ -32,8 +31,7 @@ func Whole(spans []Span, of trace.TraceID) error {
 	for _, created := range request.all(func(n *Node) bool { return !n.Linked && strings.HasPrefix(n.Name, "create ") }) {
 		topic := strings.TrimPrefix(created.Name, "create ")
 		far = max(far, 1)
-		sent := created.among(func(n *Node) bool { return n.Linked && n.Name == "send "+topic })
-		if sent == nil {
+		if !slices.ContainsFunc(created.Children, func(n *Node) bool { return n.Linked && n.Name == "send "+topic }) {
 			continue
 		}
 		far = max(far, 2)
@@ -67,14 +65,4 @@ func (n *Node) all(is func(*Node) bool) (found []*Node) {
 		found = append(found, c.all(is)...)
 	}
 	return found
-}
-
-// among returns a child of n for which is returns true.
-func (n *Node) among(is func(*Node) bool) *Node {
-	for _, c := range n.Children {
-		if is(c) {
-			return c
-		}
-	}
-	return nil
 }

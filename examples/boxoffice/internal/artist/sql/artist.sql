@@ -11,7 +11,8 @@ WHERE a.artist_id = $1
 
 -- name: Wanted
 -- A refresh of an artist that nobody asked for before is under way.
-INSERT INTO artists (artist_id, last_requested_at) VALUES ($1, now_ms()) ON CONFLICT (artist_id) DO NOTHING
+INSERT INTO artists (artist_id, last_requested_at) VALUES ($1, now_ms())
+ON CONFLICT (artist_id) DO NOTHING
 
 -- name: Touch
 UPDATE artists SET last_requested_at = now_ms() WHERE artist_id IN ($1)

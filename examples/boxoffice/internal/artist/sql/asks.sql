@@ -1,6 +1,7 @@
 -- name: Defer
 -- One that is there already has waited longer.
-INSERT INTO artist_asks (artist_id, reason, correlation_id, asked_at, due_at) VALUES ($1, $2, $3, now_ms(), now_ms()) ON CONFLICT (artist_id) DO NOTHING
+INSERT INTO artist_asks (artist_id, reason, correlation_id, asked_at, due_at) VALUES ($1, $2, $3, now_ms(), now_ms())
+ON CONFLICT (artist_id) DO NOTHING
 
 -- name: Deferred
 -- What is to be asked, and whether its artist was checked, or has failed for good,
