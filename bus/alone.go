@@ -28,7 +28,7 @@ func (d *delivery) suspected() bool {
 // mayGo reports whether d may be handed out beside the messages that are out. It records whether
 // d has to be alone.
 func (s *subscription) mayGo(d *delivery) bool {
-	d.secluded = s.dispatcher.runs() && d.suspected()
+	d.secluded = !s.dispatcher.consumer.onChannel() && d.suspected()
 	if d.secluded && s.busy > 0 {
 		return false
 	}

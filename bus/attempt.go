@@ -61,7 +61,7 @@ func (c *consumer) failed(ctx context.Context, d *delivery, err error) {
 	}
 	class := c.classOf(d, err)
 	d.failing(err, class)
-	switch v := c.judge(d, err, class, d.held()); v {
+	switch v := c.judge(d, err, class, c.paused.Load() && !d.probe); v {
 	case retryLater:
 		c.retrying(ctx, d, err, class)
 		c.end(d, v, outcomeOf(v), err)
@@ -86,7 +86,8 @@ func (c *consumer) classOf(d *delivery, err error) fault.Class {
 // leastWait is the shortest time that a message waits for another worker.
 const leastWait = 10 * time.Millisecond
 
-// judge records a failure of one message and returns the verdict; done means a dead letter.
+// judge records a failure of one message and returns the verdict; done means a dead letter. held
+// reports whether the consumer is paused and this was not its probe.
 func (c *consumer) judge(d *delivery, err error, class fault.Class, held bool) verdict {
 	if class == fault.Busy { // nothing has failed
 		d.pauses++
@@ -142,23 +143,23 @@ func (c *consumer) retrying(ctx context.Context, d *delivery, err error, class f
 // waits until it succeeds: the handler is not run again.
 func (c *consumer) bury(ctx context.Context, d *delivery) {
 	d.letter.SetContext(ctx)
-	if err := c.publishLetter(d.letter); err != nil {
-		if ctx.Err() != nil {
-			c.end(d, handBack, outcomeOf(handBack), err)
-			return
-		}
+	v, err := c.buried(ctx, d, c.publishLetter(d.letter))
+	c.end(d, v, outcomeOf(v), err)
+}
+
+// buried returns the verdict for a message whose dead letter was published, or could not be. It
+// reports a published one.
+func (c *consumer) buried(ctx context.Context, d *delivery, err error) (verdict, error) {
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return handBack, err
+	default:
 		err = fmt.Errorf("dead letter of %s: %w", d.source.UUID, err)
 		c.note(err)
 		d.pauses++
-		c.end(d, pauseAll, outcomeOf(pauseAll), err)
-		return
+		return pauseAll, err
 	}
-	c.buried(d)
-	c.end(d, done, outcomeDeadLetter, nil)
-}
-
-// buried reports a dead letter that was published.
-func (c *consumer) buried(d *delivery) {
 	c.deadLettered.Add(1)
 	info := d.letterInfo
 	c.log.ErrorContext(d.letter.Context(), "message became a dead letter",
@@ -168,6 +169,7 @@ func (c *consumer) buried(d *delivery) {
 		info.Message = d.letter.CopyWithContext()
 		f(info)
 	}
+	return done, nil
 }
 
 // end ends an attempt.

@@ -30,16 +30,16 @@ type batch struct {
 	epoch      int
 }
 
-// Group returns the consumer group of the batch, "" where it is not known.
-func (b *batch) Group() string { return b.sub.dispatcher.group }
+// Group returns the consumer group of the batch.
+func (b *batch) Group() string { return b.sub.dispatcher.consumer.Group }
 
 // run runs an attempt of the batch.
-func (b *batch) run() { b.sub.dispatcher.handleBatch(b) }
+func (b *batch) run() { b.sub.dispatcher.consumer.runAll(b) }
 
 // gather returns the batch that may be handed out now, or nil. Its only side effect is to drop
 // messages that the transport took back.
 func (s *subscription) gather(now time.Time) *batch {
-	cfg := s.dispatcher.batch
+	cfg := s.dispatcher.consumer.batch
 	var taken []*delivery
 	for taken == nil {
 		switch {
@@ -71,7 +71,7 @@ func (s *subscription) gather(now time.Time) *batch {
 
 // fillUntil is the time at which a batch that is not full is handed out anyway.
 func (s *subscription) fillUntil() time.Time {
-	return s.lanes.ready[0].since.Add(s.dispatcher.batch.wait)
+	return s.lanes.ready[0].since.Add(s.dispatcher.consumer.batch.wait)
 }
 
 // dropRevoked drops messages that the transport took back: another instance has them, or they
@@ -158,18 +158,7 @@ func (s *subscription) putBack(taken []*delivery, paused bool) {
 		s.lanes.forget(ln)
 	case head == nil:
 		s.lanes.enlist(ln)
-	case head.verdict == pauseAll || head.verdict == afterPause:
-		if paused {
-			s.lanes.wait(head)
-		} else {
-			s.lanes.again(head)
-		}
-	case head.verdict == retryLater && head.delay <= 0:
-		s.lanes.again(head)
-	case head.verdict == retryLater:
-		s.lanes.park(head, time.Now().Add(head.delay))
 	default:
-		head.nacks++
-		s.lanes.park(head, time.Now().Add(s.dispatcher.cfg.Redelivery.Delay(head.nacks)))
+		s.postpone(head, paused)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/bus/driver"
-	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/eventlog"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/consuming"
@@ -101,31 +100,6 @@ func (c *consumer) callBatch(ctx context.Context, messages []*message.Message) e
 	return c.bounded(ctx, handle, func() []any { return []any{"messages", len(messages), eventlog.Message(messages[0])} })
 }
 
-// findObsolete marks the deliveries that are out of date. It calls Current once per key.
-func (c *consumer) findObsolete(ctx context.Context, b *batch, messages []*message.Message) error {
-	known := map[string]uint64{}
-	for i, m := range messages {
-		b.deliveries[i].obsolete = false
-		e, err := event.Decode(m)
-		if err != nil || e.Sequence == 0 {
-			continue // the handler decides
-		}
-		key := e.Key()
-		current, ok := known[key]
-		if !ok {
-			if current, err = c.Current(ctx, key); err != nil {
-				return err
-			}
-			known[key] = current
-		}
-		if e.Sequence < current {
-			b.deliveries[i].obsolete = true
-			c.skipped(m, e.Sequence, current)
-		}
-	}
-	return nil
-}
-
 // settled gives every delivery of the batch its verdict.
 func (c *consumer) settled(b *batch, messages []*message.Message, err error) {
 	var some BatchError
@@ -133,7 +107,7 @@ func (c *consumer) settled(b *batch, messages []*message.Message, err error) {
 		err, some = fmt.Errorf("bus: the batch of %d has no such message: %w", len(b.deliveries), err), nil
 		err = fault.MarkTransient(err)
 	}
-	held := b.sub.pausedFlag.Load() && !b.probe
+	held := c.paused.Load() && !b.probe
 	given := 0
 	for _, d := range b.deliveries {
 		if !d.obsolete {
@@ -207,16 +181,8 @@ func (c *consumer) buryAll(b *batch, dead []*delivery) {
 		if fault.Of(all) == fault.Permanent { // one of them is refused
 			err = c.publishLetter(d.letter)
 		}
-		switch {
-		case err == nil:
-			d.verdict = done
-			c.buried(d)
-		case b.ctx.Err() != nil:
-			d.verdict, d.err = handBack, err
-		default:
-			d.verdict, d.err = pauseAll, fmt.Errorf("dead letter of %s: %w", d.source.UUID, err)
-			d.pauses++
-			c.note(d.err)
+		if d.verdict, err = c.buried(b.ctx, d, err); err != nil {
+			d.err = err // of a letter that was published, it is the failure of the message
 		}
 	}
 }

@@ -69,40 +69,36 @@ func (b *Bus) Publisher() message.Publisher { return b.pub }
 // Subscribe waits for a server that is absent: it retries with a backoff of at most 30 s and
 // logs each failure. The wait ends with its context, or with Close.
 func (b *Bus) Subscriber(group string, cfg SubscriberConfig) (message.Subscriber, error) {
-	d, err := b.dispatcher(group, cfg, observer{})
+	c := &consumer{}
+	c.Group = group
+	d, err := b.dispatcher(cfg, c)
 	if err != nil {
 		return nil, fmt.Errorf("bus: subscriber of group %q: %w", group, err)
 	}
 	return d, nil
 }
 
-func (b *Bus) dispatcher(group string, cfg SubscriberConfig, obs observer) (*dispatcher, error) {
-	if group == "" {
+func (b *Bus) dispatcher(cfg SubscriberConfig, c *consumer) (*dispatcher, error) {
+	if c.Group == "" {
 		return nil, errors.New("group is empty; name the consumer group")
 	}
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	cfg = cfg.withDefaults()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
 		return nil, ErrClosed
 	}
-	d := newDispatcher(func(ctx context.Context, topic string) (driver.Source, error) {
-		return b.driver.Source(ctx, topic, group, cfg.Window)
-	}, cfg, obs)
-	d.group = group
-	d.initialize = func(ctx context.Context, topic string) error {
-		return b.driver.Declare(ctx, Topic{Name: topic, Groups: []string{group}})
-	}
-	d.onClose = func() {
-		b.mu.Lock()
-		delete(b.open, d)
-		b.mu.Unlock()
-	}
+	d := newDispatcher(b, cfg.withDefaults(), c)
 	b.open[d] = struct{}{}
 	return d, nil
+}
+
+func (b *Bus) forget(d *dispatcher) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.open, d)
 }
 
 // Declare makes topics and groups. A durable consumer group that is declared receives everything
@@ -132,8 +128,8 @@ func (b *Bus) Declare(ctx context.Context, topics ...Topic) error {
 // does not answer, the error is classified as infrastructure. The error is errors.ErrUnsupported
 // where the transport has no server to ask.
 func (b *Bus) Ping(ctx context.Context) error {
-	p, ok := b.driver.(driver.Pinger)
-	if err := b.can("ping", ok); err != nil {
+	p, err := able[driver.Pinger](b, "ping")
+	if err != nil {
 		return err
 	}
 	if err := p.Ping(ctx); err != nil {
@@ -145,8 +141,8 @@ func (b *Bus) Ping(ctx context.Context) error {
 // Lag returns how far the groups are behind, by topic and group; the error is
 // errors.ErrUnsupported where the transport cannot tell.
 func (b *Bus) Lag(ctx context.Context) ([]Lag, error) {
-	l, ok := b.driver.(driver.Lagger)
-	if err := b.can("lag", ok); err != nil {
+	l, err := able[driver.Lagger](b, "lag")
+	if err != nil {
 		return nil, err
 	}
 	all, err := l.Lag(ctx)
@@ -157,8 +153,8 @@ func (b *Bus) Lag(ctx context.Context) ([]Lag, error) {
 // Topics lists those of the named topics that exist, or all topics when none is named, sorted. It
 // makes nothing. The error is errors.ErrUnsupported where the transport cannot tell.
 func (b *Bus) Topics(ctx context.Context, names ...string) ([]string, error) {
-	f, ok := b.driver.(driver.TopicFinder)
-	if err := b.can("topics", ok); err != nil {
+	f, err := able[driver.TopicFinder](b, "topics")
+	if err != nil {
 		return nil, err
 	}
 	if len(names) == 0 {
@@ -181,8 +177,8 @@ func (b *Bus) Topics(ctx context.Context, names ...string) ([]string, error) {
 // Browse shows a topic's newest retained messages without consuming them,
 // newest last; the error is errors.ErrUnsupported where the transport cannot.
 func (b *Bus) Browse(ctx context.Context, topic string, limit int) ([]*message.Message, error) {
-	i, ok := b.driver.(driver.Inspector)
-	if err := b.can("browse", ok); err != nil {
+	i, err := able[driver.Inspector](b, "browse")
+	if err != nil {
 		return nil, err
 	}
 	return i.Browse(ctx, topic, limit)
@@ -191,8 +187,8 @@ func (b *Bus) Browse(ctx context.Context, topic string, limit int) ([]*message.M
 // Pending shows the messages that a group has not acknowledged, oldest first, without consuming
 // them; the error is errors.ErrUnsupported where the transport cannot.
 func (b *Bus) Pending(ctx context.Context, topic, group string, limit int) ([]*message.Message, error) {
-	p, ok := b.driver.(driver.Pender)
-	if err := b.can("pending", ok); err != nil {
+	p, err := able[driver.Pender](b, "pending")
+	if err != nil {
 		return nil, err
 	}
 	return p.Pending(ctx, topic, group, limit)

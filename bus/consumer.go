@@ -125,7 +125,8 @@ func (c Consumer) validate() error {
 	return nil
 }
 
-// consumer is a Consumer or BatchConsumer inside a Runner.
+// consumer is a Consumer or BatchConsumer inside a Runner. The zero consumer is that of a
+// [Bus.Subscriber]: it has no handler.
 type consumer struct {
 	Consumer
 	chain           message.HandlerFunc // Handler with its middleware
@@ -138,6 +139,7 @@ type consumer struct {
 	publisher       message.Publisher
 	log             *slog.Logger
 	tracer          *otelmsg.Tracer // nil when no spans are made
+	lost            chan<- error    // has room for one error per consumer
 
 	running      atomic.Bool
 	paused       atomic.Bool
@@ -157,41 +159,45 @@ type consumer struct {
 	unhandled map[string]bool // types that were ignored, as far as they were logged
 }
 
-// observer connects the consumer to its subscription. lost has room for one error per consumer.
-func (c *consumer) observer(lost chan<- error) observer {
-	return observer{
-		probe:    c.retry.Probe,
-		isPaused: &c.paused,
-		inFlight: &c.inFlight,
-		lost: func(err error) {
-			lost <- fmt.Errorf("bus: run: consumer %s of %s: %w: %w", c.Group, c.Topic, errSubscriptionLost, err)
-		},
-		paused: func(err error, delay time.Duration) {
-			c.pauses.Add(1)
-			c.log.Warn("consumer paused, a dependency is down", "probe_in", delay, "error", err)
-			if f := c.Hooks.OnPause; f != nil {
-				f(Report{Topic: c.Topic, Group: c.Group, Err: err, Delay: delay})
-			}
-		},
-		again: func(d *delivery, delay time.Duration) {
-			c.retried.Add(1)
-			text := "consumer stays paused"
-			if !c.paused.Load() {
-				text = "message fails for a dependency while others get through; its key waits"
-			}
-			c.log.Warn(text, eventlog.Message(d.source), "next_in", delay, "error", d.err)
-			if f := c.Hooks.OnRetry; f != nil {
-				f(Report{
-					Topic: c.Topic, Group: c.Group, Message: d.source.Copy(),
-					Err: d.err, Class: fault.Infrastructure, Attempts: d.attempts, Delay: delay,
-				})
-			}
-		},
-		resumed: func(after time.Duration) {
-			c.log.Info("consumer resumed", "paused_for", after)
-			if f := c.Hooks.OnResume; f != nil {
-				f(Report{Topic: c.Topic, Group: c.Group, Took: after})
-			}
-		},
+// onChannel reports whether messages are handed out on a channel, because there is no handler.
+func (c *consumer) onChannel() bool { return c.chain == nil && c.handleBatch == nil }
+
+// sourceEnded reports that the transport has ended the subscription.
+func (c *consumer) sourceEnded(err error) {
+	if c.lost != nil {
+		c.lost <- fmt.Errorf("bus: run: consumer %s of %s: %w: %w", c.Group, c.Topic, errSubscriptionLost, err)
+	}
+}
+
+// The subscription calls the next three with its mu held.
+
+func (c *consumer) pauseBegan(err error, delay time.Duration) {
+	c.pauses.Add(1)
+	c.log.Warn("consumer paused, a dependency is down", "probe_in", delay, "error", err)
+	if f := c.Hooks.OnPause; f != nil {
+		f(Report{Topic: c.Topic, Group: c.Group, Err: err, Delay: delay})
+	}
+}
+
+// stillDown reports an infrastructure failure of a probe or a suspect.
+func (c *consumer) stillDown(d *delivery, delay time.Duration) {
+	c.retried.Add(1)
+	text := "consumer stays paused"
+	if !c.paused.Load() {
+		text = "message fails for a dependency while others get through; its key waits"
+	}
+	c.log.Warn(text, eventlog.Message(d.source), "next_in", delay, "error", d.err)
+	if f := c.Hooks.OnRetry; f != nil {
+		f(Report{
+			Topic: c.Topic, Group: c.Group, Message: d.source.Copy(),
+			Err: d.err, Class: fault.Infrastructure, Attempts: d.attempts, Delay: delay,
+		})
+	}
+}
+
+func (c *consumer) pauseEnded(after time.Duration) {
+	c.log.Info("consumer resumed", "paused_for", after)
+	if f := c.Hooks.OnResume; f != nil {
+		f(Report{Topic: c.Topic, Group: c.Group, Took: after})
 	}
 }

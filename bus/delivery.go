@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"maps"
-	"sync/atomic"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -76,8 +75,8 @@ type delivery struct {
 	span         trace.Span // of the attempt under way; nil when no span is made
 }
 
-// Group returns the consumer group of the delivery, "" where it is not known.
-func (d *delivery) Group() string { return d.sub.dispatcher.group }
+// Group returns the consumer group of the delivery.
+func (d *delivery) Group() string { return d.sub.dispatcher.consumer.Group }
 
 func deliveryOf(ctx context.Context) *delivery {
 	d, _ := consuming.From(ctx).(*delivery)
@@ -131,19 +130,3 @@ func (d *delivery) stopping() bool { return d.sub.stopping.Load() }
 
 // solo reports whether d has to be handed out alone.
 func (d *delivery) solo() bool { return d.alone || d.letter != nil || d.suspected() }
-
-// held reports whether the consumer is paused and d is not its probe.
-func (d *delivery) held() bool { return d.sub.pausedFlag.Load() && !d.probe }
-
-// observer receives the events of a subscription. Its functions may be nil; they are called one
-// at a time with the subscription's mu held, except lost.
-type observer struct {
-	probe   Backoff
-	paused  func(err error, delay time.Duration)
-	again   func(d *delivery, delay time.Duration) // an infrastructure failure of a probe or a suspect
-	resumed func(after time.Duration)
-	lost    func(error)
-
-	isPaused *atomic.Bool
-	inFlight *atomic.Int64
-}

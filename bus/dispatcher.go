@@ -59,37 +59,25 @@ func (c SubscriberConfig) validate() error {
 
 // dispatcher is the subscriber of [Bus.Subscriber].
 type dispatcher struct {
-	group   string
-	open    func(ctx context.Context, topic string) (driver.Source, error)
-	cfg     SubscriberConfig
-	observe observer
-	batch   batching
-	gate    *gate
-	onClose func()
-	// initialize is SubscribeInitialize; nil if there is nothing to do.
-	initialize func(ctx context.Context, topic string) error
+	bus      *Bus
+	cfg      SubscriberConfig
+	consumer *consumer      // runs the attempts, unless messages are handed out on a channel
+	workers  sync.WaitGroup // with an attempt under way
 
-	// A Runner sets these to run attempts. Without them messages are handed out on a channel.
-	handle      func(*delivery)
-	handleBatch func(*batch)
-	workers     sync.WaitGroup // with an attempt under way
-
-	closing chan struct{} // closed by Close: stop the intake, drain
-	done    chan struct{} // closed when Close has finished
+	closing   context.Context // ends with Close: stop the intake, drain
+	stop      context.CancelFunc
+	closeOnce sync.Once
+	err       error // of Close
 
 	mu      sync.Mutex
-	closed  bool
-	opening sync.WaitGroup // calls of Subscribe
+	opening sync.WaitGroup // calls of Subscribe; none is added after the end of closing
 	subs    map[*subscription]struct{}
-	err     error
 }
 
-func newDispatcher(open func(context.Context, string) (driver.Source, error), cfg SubscriberConfig, obs observer) *dispatcher {
-	return &dispatcher{
-		open: open, cfg: cfg, observe: obs,
-		closing: make(chan struct{}), done: make(chan struct{}),
-		subs: map[*subscription]struct{}{},
-	}
+func newDispatcher(b *Bus, cfg SubscriberConfig, c *consumer) *dispatcher {
+	d := &dispatcher{bus: b, cfg: cfg, consumer: c, subs: map[*subscription]struct{}{}}
+	d.closing, d.stop = context.WithCancel(context.Background())
+	return d
 }
 
 // Subscribe hands out the messages of a topic. When ctx is cancelled, it hands out no more and
@@ -109,7 +97,7 @@ func (d *dispatcher) Subscribe(ctx context.Context, topic string) (<-chan *messa
 
 func (d *dispatcher) subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
 	d.mu.Lock()
-	if d.closed {
+	if d.closing.Err() != nil {
 		d.mu.Unlock()
 		return nil, ErrClosed
 	}
@@ -120,7 +108,7 @@ func (d *dispatcher) subscribe(ctx context.Context, topic string) (<-chan *messa
 	var source driver.Source
 	opening, stop := d.untilClosed(ctx)
 	defer stop()
-	err := await(opening, d.cfg.Logger.With("topic", topic, "group", d.group), "subscribe", func() (err error) {
+	err := await(opening, d.cfg.Logger.With("topic", topic, "group", d.consumer.Group), "subscribe", func() (err error) {
 		source, err = d.tryOpen(opening, topic)
 		return err
 	})
@@ -138,15 +126,8 @@ func (d *dispatcher) subscribe(ctx context.Context, topic string) (<-chan *messa
 // untilClosed returns a context that ends with ctx and with Close.
 func (d *dispatcher) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	ended := make(chan struct{})
-	go func() {
-		select {
-		case <-d.closing:
-			cancel(ErrClosed)
-		case <-ended:
-		}
-	}()
-	return ctx, func() { close(ended); cancel(nil) }
+	stop := context.AfterFunc(d.closing, func() { cancel(ErrClosed) })
+	return ctx, func() { stop(); cancel(nil) }
 }
 
 // tryOpen opens a source. If ctx ends first, the attempt ends. An opened source ignores ctx and
@@ -154,7 +135,7 @@ func (d *dispatcher) untilClosed(ctx context.Context) (context.Context, context.
 func (d *dispatcher) tryOpen(ctx context.Context, topic string) (driver.Source, error) {
 	lasting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
-	source, err := d.open(lasting, topic)
+	source, err := d.bus.driver.Source(lasting, topic, d.consumer.Group, d.cfg.Window)
 	switch {
 	case err != nil:
 		stop()
@@ -166,13 +147,10 @@ func (d *dispatcher) tryOpen(ctx context.Context, topic string) (driver.Source, 
 	return source, nil
 }
 
-// SubscribeInitialize is Watermill's request to prepare a topic. It makes the topic and the
-// group, or asks the subscriber behind the dispatcher.
+// SubscribeInitialize is Watermill's request to prepare a topic. It makes the topic and the group.
 func (d *dispatcher) SubscribeInitialize(topic string) error {
-	if d.initialize == nil {
-		return nil
-	}
-	if err := d.initialize(context.Background(), topic); err != nil {
+	err := d.bus.driver.Declare(context.Background(), Topic{Name: topic, Groups: []string{d.consumer.Group}})
+	if err != nil {
 		return fmt.Errorf("bus: initialize %s: %w", topic, err)
 	}
 	return nil
@@ -182,16 +160,14 @@ func (d *dispatcher) SubscribeInitialize(topic string) error {
 // out, lets the transport commit, and then cancels the contexts of messages that are still out.
 // When it returns, no goroutine of the dispatcher is left. Every call returns the same error.
 func (d *dispatcher) Close() error {
-	d.mu.Lock()
-	if d.closed {
-		d.mu.Unlock()
-		<-d.done
-		return d.err
-	}
-	d.closed = true
-	d.mu.Unlock()
+	d.closeOnce.Do(d.close)
+	return d.err
+}
 
-	close(d.closing)
+func (d *dispatcher) close() {
+	d.mu.Lock()
+	d.stop()
+	d.mu.Unlock()
 	d.opening.Wait() // waits for a server end now
 	d.mu.Lock()
 	subs := slices.Collect(maps.Keys(d.subs))
@@ -201,19 +177,12 @@ func (d *dispatcher) Close() error {
 		<-s.done
 		errs = append(errs, s.err)
 	}
-	if !d.runs() {
+	if d.consumer.onChannel() {
 		d.workers.Wait() // no worker waits for an answer any more
 	}
-	if d.onClose != nil {
-		d.onClose()
-	}
+	d.bus.forget(d)
 	d.err = errors.Join(errs...)
-	close(d.done)
-	return d.err
 }
-
-// runs reports whether the dispatcher runs attempts itself, instead of the reader of a channel.
-func (d *dispatcher) runs() bool { return d.handle != nil || d.handleBatch != nil }
 
 // forget removes a subscription that has ended.
 func (d *dispatcher) forget(s *subscription) {

@@ -31,7 +31,6 @@ func (s *subscription) fetch() {
 			return
 		case ended:
 			s.lostBy = err
-			close(s.lost)
 			return
 		}
 	}

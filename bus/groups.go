@@ -27,10 +27,6 @@ type Place = driver.Place
 // checked returns the place as drivers expect it: some transports store times in milliseconds.
 func checked(p Place) (Place, error) {
 	p.Since = p.Since.Truncate(time.Millisecond)
-	return p, validate(p)
-}
-
-func validate(p Place) error {
 	set := 0
 	for _, is := range []bool{p.Latest, !p.Since.IsZero(), p.Positions != nil} {
 		if is {
@@ -38,25 +34,25 @@ func validate(p Place) error {
 		}
 	}
 	if set > 1 {
-		return errors.New("Place has more than one of Latest, Since and Positions; set one, or none for the earliest message")
+		return p, errors.New("Place has more than one of Latest, Since and Positions; set one, or none for the earliest message")
 	}
 	if p.Positions != nil && len(p.Positions) == 0 {
-		return errors.New("Place.Positions names no partition; give a position for at least one, or leave Positions nil")
+		return p, errors.New("Place.Positions names no partition; give a position for at least one, or leave Positions nil")
 	}
 	for partition, at := range p.Positions {
 		if partition < 0 || at < 0 {
-			return fmt.Errorf("Place.Positions has position %d of partition %d; neither is negative", at, partition)
+			return p, fmt.Errorf("Place.Positions has position %d of partition %d; neither is negative", at, partition)
 		}
 	}
-	return nil
+	return p, nil
 }
 
 // Groups lists the consumer groups of the topics, or of all topics, with their lag, by topic and
 // name. On RabbitMQ they are those that this process declared or subscribed. The error is
 // errors.ErrUnsupported where the transport cannot list groups.
 func (b *Bus) Groups(ctx context.Context, topics ...string) ([]driver.Group, error) {
-	a, ok := b.driver.(driver.GroupAdmin)
-	if err := b.can("groups", ok); err != nil {
+	a, err := able[driver.GroupAdmin](b, "groups")
+	if err != nil {
 		return nil, err
 	}
 	all, err := a.Groups(ctx, topics...)
@@ -69,8 +65,7 @@ func (b *Bus) Groups(ctx context.Context, topics ...string) ([]driver.Group, err
 // exist, and with errors.ErrUnsupported where the transport cannot reset groups. With dryRun it
 // changes nothing, and also answers for a group that has members.
 func (b *Bus) ResetGroup(ctx context.Context, topic, group string, to Place, dryRun bool) (driver.Moved, error) {
-	r, ok := b.driver.(driver.GroupResetter)
-	err := b.can("reset group", ok)
+	r, err := able[driver.GroupResetter](b, "reset group")
 	if err == nil {
 		err = checkGroup("reset group", topic, group)
 	}
@@ -90,8 +85,7 @@ func (b *Bus) ResetGroup(ctx context.Context, topic, group string, to Place, dry
 // DeleteGroup removes a group from a topic with everything that the transport stores for it. A
 // later consumer of that name creates the group again. It fails as [Bus.ResetGroup] does.
 func (b *Bus) DeleteGroup(ctx context.Context, topic, group string) error {
-	a, ok := b.driver.(driver.GroupAdmin)
-	err := b.can("delete group", ok)
+	a, err := able[driver.GroupAdmin](b, "delete group")
 	if err == nil {
 		err = checkGroup("delete group", topic, group)
 	}
@@ -108,26 +102,27 @@ func (b *Bus) DeleteGroup(ctx context.Context, topic, group string) error {
 // by partition, in the order of each, without consuming them. If fn returns an error, Read stops
 // and returns it. The error is errors.ErrUnsupported where the transport cannot read.
 func (b *Bus) Read(ctx context.Context, topic string, from Place, fn func(*message.Message) error) error {
-	r, ok := b.driver.(driver.Reader)
-	if err := b.can("read", ok); err != nil {
+	r, err := able[driver.Reader](b, "read")
+	if err != nil {
 		return err
 	}
-	from, err := checked(from)
-	if err != nil {
+	if from, err = checked(from); err != nil {
 		return fmt.Errorf("bus: read: %w", err)
 	}
 	return r.Read(ctx, topic, from, fn)
 }
 
-// can returns the error of an operation that the transport does not support, or of a closed bus.
-func (b *Bus) can(what string, ok bool) error {
-	if !ok {
-		return fmt.Errorf("bus: %s: %s: %w", what, b.name, errors.ErrUnsupported)
+// able returns the driver as an optional interface. It fails if the transport does not support
+// the operation, or the bus is closed.
+func able[T any](b *Bus, what string) (T, error) {
+	t, ok := b.driver.(T)
+	switch {
+	case !ok:
+		return t, fmt.Errorf("bus: %s: %s: %w", what, b.name, errors.ErrUnsupported)
+	case b.isClosed():
+		return t, ErrClosed
 	}
-	if b.isClosed() {
-		return ErrClosed
-	}
-	return nil
+	return t, nil
 }
 
 func checkGroup(what, topic, group string) error {

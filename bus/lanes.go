@@ -45,7 +45,7 @@ func (l *lanes) add(key string, d *delivery) {
 	}
 }
 
-// enlist makes a lane ready, behind all ready lanes.
+// enlist makes a new or busy lane ready, behind all ready lanes.
 func (l *lanes) enlist(ln *lane) {
 	l.mark(ln, time.Now())
 	l.ready = append(l.ready, ln)
@@ -105,9 +105,6 @@ func (l *lanes) finish(d *delivery) {
 	}
 	l.enlist(ln)
 }
-
-// again makes the busy lane of d ready, with d still at its head.
-func (l *lanes) again(d *delivery) { l.enlist(d.lane) }
 
 // park makes the busy lane of d wait until due.
 func (l *lanes) park(d *delivery, due time.Time) {

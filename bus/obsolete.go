@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"context"
 	"errors"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -16,24 +17,46 @@ func (c *consumer) skips(msg *message.Message) error {
 	if c.Current == nil {
 		return nil
 	}
-	e, err := event.Decode(msg)
-	if err != nil || e.Sequence == 0 {
-		return nil // the handler decides
+	old, err := c.outOfDate(msg, func(key string) (uint64, error) { return c.Current(msg.Context(), key) })
+	if old {
+		return errObsolete
 	}
-	current, err := c.Current(msg.Context(), e.Key())
-	if err != nil {
-		return err
-	}
-	if e.Sequence >= current {
-		return nil
-	}
-	c.skipped(msg, e.Sequence, current)
-	return errObsolete
+	return err
 }
 
-func (c *consumer) skipped(msg *message.Message, sequence, current uint64) {
+// findObsolete marks the deliveries that are out of date. It calls Current once per key.
+func (c *consumer) findObsolete(ctx context.Context, b *batch, messages []*message.Message) (err error) {
+	known := map[string]uint64{}
+	current := func(key string) (uint64, error) {
+		if newest, ok := known[key]; ok {
+			return newest, nil
+		}
+		newest, err := c.Current(ctx, key)
+		known[key] = newest
+		return newest, err
+	}
+	for i, m := range messages {
+		if b.deliveries[i].obsolete, err = c.outOfDate(m, current); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// outOfDate reports whether a message is an event that is older than the current sequence of its
+// key. It counts and reports such an event.
+func (c *consumer) outOfDate(msg *message.Message, current func(key string) (uint64, error)) (bool, error) {
+	e, err := event.Decode(msg)
+	if err != nil || e.Sequence == 0 {
+		return false, nil // the handler decides
+	}
+	newest, err := current(e.Key())
+	if err != nil || e.Sequence >= newest {
+		return false, err
+	}
 	c.obsolete.Add(1)
 	if f := c.Hooks.OnObsolete; f != nil {
-		f(Report{Topic: c.Topic, Group: c.Group, Message: msg.CopyWithContext(), Sequence: sequence, Newest: current})
+		f(Report{Topic: c.Topic, Group: c.Group, Message: msg.CopyWithContext(), Sequence: e.Sequence, Newest: newest})
 	}
+	return true, nil
 }

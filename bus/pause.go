@@ -58,32 +58,26 @@ func (s *subscription) spare(d *delivery) bool {
 	if d.verdict != pauseAll || d.suspect.IsZero() || s.pause.on {
 		return false
 	}
-	obs := s.dispatcher.observe
-	d.verdict, d.delay = retryLater, obs.probe.Delay(d.pauses)
-	if obs.again != nil {
-		obs.again(d, d.delay)
-	}
+	c := s.dispatcher.consumer
+	d.verdict, d.delay = retryLater, c.retry.Probe.Delay(d.pauses)
+	c.stillDown(d, d.delay)
 	return true
 }
 
 // paused begins the pause, or prolongs it when d was its probe.
 func (s *subscription) paused(d *delivery, probe bool) {
-	now, obs := time.Now(), s.dispatcher.observe
+	now, c := time.Now(), s.dispatcher.consumer
 	switch {
 	case !s.pause.on:
-		delay := obs.probe.Delay(1)
+		delay := c.retry.Probe.Delay(1)
 		s.pause = pause{on: true, since: now, until: now.Add(delay), attempt: 1}
-		s.setPaused(true)
-		if obs.paused != nil {
-			obs.paused(d.err, delay)
-		}
+		c.paused.Store(true)
+		c.pauseBegan(d.err, delay)
 	case probe:
 		s.pause.attempt++
-		delay := obs.probe.Delay(s.pause.attempt)
+		delay := c.retry.Probe.Delay(s.pause.attempt)
 		s.pause.until = now.Add(delay)
-		if obs.again != nil {
-			obs.again(d, delay)
-		}
+		c.stillDown(d, delay)
 	}
 }
 
@@ -119,15 +113,6 @@ func (s *subscription) resume(another bool) {
 	s.pause = pause{}
 	s.epoch++
 	s.lanes.release()
-	s.setPaused(false)
-	if f := s.dispatcher.observe.resumed; f != nil {
-		f(time.Since(since))
-	}
-}
-
-func (s *subscription) setPaused(on bool) {
-	s.pausedFlag.Store(on)
-	if f := s.dispatcher.observe.isPaused; f != nil {
-		f.Store(on)
-	}
+	s.dispatcher.consumer.paused.Store(false)
+	s.dispatcher.consumer.pauseEnded(time.Since(since))
 }

@@ -202,17 +202,14 @@ func (r *Runner) run(ctx context.Context, consumers []*consumer) error {
 	dispatchers := make([]*dispatcher, 0, len(consumers))
 	lost := make(chan error, len(consumers))
 	for _, c := range consumers {
-		d, err := r.bus.dispatcher(c.Group, SubscriberConfig{
+		c.lost = lost
+		if !c.batch.on() {
+			c.chain = r.chain(c)
+		}
+		d, err := r.bus.dispatcher(SubscriberConfig{
 			Concurrency: c.Concurrency, Window: c.Window, DrainTimeout: r.cfg.DrainTimeout, Logger: r.cfg.Logger,
-		}, c.observer(lost))
+		}, c)
 		if err == nil {
-			d.batch, d.gate = c.batch, c.gate
-			if c.batch.on() {
-				d.handleBatch = c.runAll
-			} else {
-				c.chain = r.chain(c)
-				d.handle = c.run
-			}
 			dispatchers = append(dispatchers, d)
 			_, err = d.subscribe(intake, c.Topic)
 		}

@@ -23,8 +23,7 @@ type subscription struct {
 	fetching context.Context    // ends with the intake
 	endFetch context.CancelFunc // of fetching
 	fetched  chan struct{}      // closed when nothing is fetched any more
-	lost     chan struct{}      // closed when the source has ended by itself
-	lostBy   error              // why; read after lost
+	lostBy   error              // why the source has ended by itself; read after fetched
 	room     chan struct{}      // capacity 1: the window has room again, or the gate is open
 	drained  chan struct{}      // closed when it is stopped and no message is out
 	over     chan struct{}      // closed: no longer wait for answers
@@ -36,8 +35,7 @@ type subscription struct {
 	offering sync.WaitGroup // the worker that is about to hand a message out
 	waiting  sync.WaitGroup // workers that wait for an answer
 
-	stopping   atomic.Bool // no more messages are handed out
-	pausedFlag atomic.Bool
+	stopping atomic.Bool // no more messages are handed out
 
 	gate *gate // of a consumer that may be held back; nil for others
 
@@ -66,9 +64,9 @@ type attempt interface {
 func newSubscription(ctx context.Context, d *dispatcher, source driver.Source) *subscription {
 	s := &subscription{
 		dispatcher: d, source: source, ctx: context.WithoutCancel(ctx),
-		fetched: make(chan struct{}), lost: make(chan struct{}), room: make(chan struct{}, 1),
+		fetched: make(chan struct{}), room: make(chan struct{}, 1),
 		drained: make(chan struct{}), over: make(chan struct{}), done: make(chan struct{}),
-		out: make(chan *message.Message), gate: d.gate,
+		out: make(chan *message.Message), gate: d.consumer.gate,
 		lanes: newLanes(), flying: map[*delivery]struct{}{}, batched: map[*batch]struct{}{},
 	}
 	s.fetching, s.endFetch = context.WithCancel(s.ctx)
@@ -84,18 +82,18 @@ func (s *subscription) run(ctx context.Context) {
 	if s.gate != nil {
 		s.dispatcher.workers.Go(s.watchGate)
 	}
-	stop, lost, closing := ctx.Done(), s.lost, s.dispatcher.closing
+	stop, fetched, closing := ctx.Done(), s.fetched, s.dispatcher.closing.Done()
 	var deadline <-chan time.Time
 	for waiting := true; waiting; {
 		select {
 		case <-stop:
 			stop = nil
 			s.stop()
-		case <-lost:
-			lost = nil
-			s.stop()
-			if f := s.dispatcher.observe.lost; f != nil {
-				f(s.lostBy)
+		case <-fetched:
+			fetched = nil
+			if s.lostBy != nil { // it was not stopped
+				s.stop()
+				s.dispatcher.consumer.sourceEnded(s.lostBy)
 			}
 		case <-closing:
 			closing = nil
@@ -182,7 +180,7 @@ func (s *subscription) take(now time.Time) attempt {
 	if s.stopping.Load() || s.gate.held() || s.secluded || s.busy >= s.dispatcher.cfg.Concurrency {
 		return nil
 	}
-	if s.dispatcher.batch.on() {
+	if s.dispatcher.consumer.batch.on() {
 		if b := s.gather(now); b != nil && s.mayGo(b.deliveries[0]) {
 			s.busy++
 			s.takeBatch(b)
@@ -190,7 +188,7 @@ func (s *subscription) take(now time.Time) attempt {
 		}
 		return nil
 	}
-	onChannel := s.dispatcher.handle == nil
+	onChannel := s.dispatcher.consumer.onChannel()
 	if onChannel && s.offered { // one at a time, to keep the order
 		return nil
 	}
@@ -239,7 +237,7 @@ func (s *subscription) arm(now time.Time) {
 	if s.pause.on && s.pause.probe == nil && s.pause.until.After(now) && (!ok || s.pause.until.Before(due)) {
 		due, ok = s.pause.until, true
 	}
-	if s.dispatcher.batch.on() && !s.pause.on && len(s.lanes.ready) > 0 {
+	if s.dispatcher.consumer.batch.on() && !s.pause.on && len(s.lanes.ready) > 0 {
 		// Only a time after now: otherwise the batch is out or waits for something else.
 		if until := s.fillUntil(); until.After(now) && (!ok || until.Before(due)) {
 			due, ok = until, true
@@ -259,8 +257,8 @@ func (s *subscription) arm(now time.Time) {
 
 // run runs the consumer's handler, or hands the message out on the channel.
 func (d *delivery) run() {
-	if handle := d.sub.dispatcher.handle; handle != nil {
-		handle(d)
+	if c := d.sub.dispatcher.consumer; !c.onChannel() {
+		c.run(d)
 		return
 	}
 	d.sub.handOut(d)
@@ -301,7 +299,7 @@ func (s *subscription) handOut(d *delivery) {
 // settle acts on the verdict about d.
 func (d *delivery) settle() {
 	s := d.sub
-	if s.dispatcher.handle == nil {
+	if s.dispatcher.consumer.onChannel() {
 		defer s.waiting.Done()
 	}
 	if d.verdict == stillOut {
@@ -328,27 +326,33 @@ func (d *delivery) settle() {
 		if probe {
 			return // no result for the pause; the next message is the probe
 		}
-	case s.spare(d):
-		s.lanes.park(d, time.Now().Add(d.delay))
-	case d.verdict == pauseAll && !s.pause.on && d.epoch != s.epoch:
-		// The attempt began before the last pause ended, so its failure is outdated.
-		s.lanes.again(d)
-	case d.verdict == pauseAll:
+	default:
+		s.spare(d)
+		// The failure of an attempt that began before the last pause ended is outdated.
+		down := d.verdict == pauseAll && (s.pause.on || d.epoch == s.epoch)
+		s.postpone(d, down || s.pause.on)
+		if down {
+			s.paused(d, probe)
+			return
+		}
+	}
+	if probe {
+		s.resume(another)
+	}
+}
+
+// postpone makes the busy lane of d, which is not done, wait as the verdict says.
+func (s *subscription) postpone(d *delivery, paused bool) {
+	switch {
+	case (d.verdict == pauseAll || d.verdict == afterPause) && paused:
 		s.lanes.wait(d)
-		s.paused(d, probe)
-		return
-	case d.verdict == afterPause && s.pause.on:
-		s.lanes.wait(d)
-	case d.verdict == afterPause:
-		s.lanes.again(d)
+	case d.verdict == pauseAll, d.verdict == afterPause, d.verdict == retryLater && d.delay <= 0:
+		s.lanes.enlist(d.lane)
 	case d.verdict == retryLater:
 		s.lanes.park(d, time.Now().Add(d.delay))
 	default:
 		d.nacks++
 		s.lanes.park(d, time.Now().Add(s.dispatcher.cfg.Redelivery.Delay(d.nacks)))
-	}
-	if probe {
-		s.resume(another)
 	}
 }
 
@@ -403,14 +407,10 @@ func (s *subscription) end() {
 		d.cancel(errDrainTimeout)
 	}
 	s.lanes.all(func(d *delivery) { d.from.Back() })
-	s.setPaused(false)
+	s.dispatcher.consumer.paused.Store(false)
 	s.mu.Unlock()
 	s.dispatcher.forget(s)
 	close(s.done)
 }
 
-func (s *subscription) count(n int) {
-	if c := s.dispatcher.observe.inFlight; c != nil {
-		c.Add(int64(n))
-	}
-}
+func (s *subscription) count(n int) { s.dispatcher.consumer.inFlight.Add(int64(n)) }

@@ -2,7 +2,6 @@ package bus
 
 import (
 	"context"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -49,8 +48,8 @@ func (l *list) Close() error {
 // closed, and no message is in flight afterwards.
 func TestEndCountsWhatWasAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var inFlight atomic.Int64
-		d := newDispatcher(nil, SubscriberConfig{}.withDefaults(), observer{inFlight: &inFlight})
+		c := &consumer{}
+		d := newDispatcher(&Bus{}, SubscriberConfig{}.withDefaults(), c)
 		all := []*one{{id: "acked"}, {id: "nacked"}, {id: "open"}}
 		source := &list{}
 		for _, o := range all {
@@ -68,7 +67,7 @@ func TestEndCountsWhatWasAnswered(t *testing.T) {
 			m := <-s.out
 			out[m.UUID] = m
 		}
-		if n := inFlight.Load(); n != 3 {
+		if n := c.inFlight.Load(); n != 3 {
 			t.Fatalf("%d messages are in flight, want 3", n)
 		}
 		synctest.Wait()
@@ -78,7 +77,7 @@ func TestEndCountsWhatWasAnswered(t *testing.T) {
 			t.Error(err)
 		}
 		<-s.done
-		if n := inFlight.Load(); n != 0 {
+		if n := c.inFlight.Load(); n != 0 {
 			t.Errorf("%d messages are in flight after the end", n)
 		}
 		if all[0].back || !all[1].back || !all[2].back || all[1].done || all[2].done || out["open"].Context().Err() == nil {

@@ -65,18 +65,18 @@ func count(ch *amqp.Channel, queue string) (int, error) {
 // stepBack releases one queue when this instance has more than share: the one with the
 // fewest unacknowledged messages.
 func (s *source) stepBack(share int) {
-	ours, least := 0, (*lane)(nil)
+	ours, fewest, least := 0, 0, (*lane)(nil)
 	for _, l := range s.lanes {
-		if !l.active.Load() {
+		session := l.session.Load()
+		if session == nil || !session.active.Load() {
 			continue
 		}
 		ours++
-		if least == nil || l.held.Load() < least.held.Load() {
-			least = l
+		if n, _ := session.held(); least == nil || n < fewest {
+			least, fewest = l, n
 		}
 	}
-	if ours <= share {
-		return
+	if ours > share {
+		least.yield.Send()
 	}
-	least.yield.Send()
 }

@@ -85,10 +85,15 @@ func (d *driver) taken() map[string]taken {
 	all := map[string]taken{}
 	for s := range d.open.Range {
 		for _, l := range s.(*source).lanes {
+			session := l.session.Load()
+			if session == nil {
+				continue
+			}
+			n, oldest := session.held()
 			t := all[l.queue]
-			t.messages += int(l.held.Load())
-			if at := l.oldest.Load(); at > 0 && (t.oldest.IsZero() || at < t.oldest.Unix()) {
-				t.oldest = time.Unix(at, 0)
+			t.messages += n
+			if !oldest.IsZero() && (t.oldest.IsZero() || oldest.Before(t.oldest)) {
+				t.oldest = oldest
 			}
 			all[l.queue] = t
 		}

@@ -18,10 +18,6 @@ type lane struct {
 	queue   string
 	yield   kit.Signal              // release the queue to another instance
 	session atomic.Pointer[session] // nil: none is open
-
-	active atomic.Bool  // this session has received messages
-	held   atomic.Int64 // taken from the broker and not acknowledged
-	oldest atomic.Int64 // when the first of them was published, in Unix seconds
 }
 
 // run consumes until ctx ends, which is when the source is closed.
@@ -32,10 +28,9 @@ func (l *lane) run(ctx context.Context) {
 			l.session.Store(s)
 			err = s.run()
 			l.session.Store(nil)
-			if l.active.Swap(false) {
+			if s.active.Load() {
 				attempt = 0
 			}
-			l.held.Store(0)
 			if err == nil {
 				continue // it released the queue, or was closed
 			}

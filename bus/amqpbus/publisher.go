@@ -33,9 +33,8 @@ type publisher struct {
 	slots chan struct{} // capacity maxCalls: held by calls in flight
 
 	mu     sync.Mutex
-	closed bool
-	calls  sync.WaitGroup
-	ctx    context.Context
+	calls  sync.WaitGroup  // none is added after the end of ctx
+	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 
 	channels channels
@@ -76,7 +75,7 @@ func (p *publisher) publish(topic string, messages []*message.Message, outcomes 
 		return fmt.Errorf("amqpbus: publish: %w", err)
 	}
 	p.mu.Lock()
-	if p.closed {
+	if p.ctx.Err() != nil {
 		p.mu.Unlock()
 		return errClosed
 	}
@@ -220,9 +219,8 @@ func (p *publisher) put(ch *publishing, err error) {
 // Close refuses new calls and waits for those in flight.
 func (p *publisher) Close() error {
 	p.mu.Lock()
-	p.closed = true
-	p.mu.Unlock()
 	p.cancel()
+	p.mu.Unlock()
 	p.calls.Wait()
 	return p.link.close()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -20,6 +21,7 @@ type session struct {
 	deliveries <-chan amqp.Delivery
 	closed     <-chan *amqp.Error
 
+	active  atomic.Bool     // it has received messages
 	ctx     context.Context // of its deliveries: ends when the session is lost
 	revoke  context.CancelCauseFunc
 	changed kit.Signal  // run has something to do
@@ -141,11 +143,10 @@ func (s *session) idle() bool {
 
 // take notes a delivery.
 func (s *session) take(d amqp.Delivery) {
-	s.lane.active.Store(true)
+	s.active.Store(true)
 	s.mu.Lock()
 	s.flights = append(s.flights, &flight{session: s, delivery: d})
 	s.left++
-	s.report()
 	s.mu.Unlock()
 	s.lane.source.ready.Send()
 }

@@ -148,19 +148,19 @@ func (s *session) toTell(every bool) (last uint64, alone []uint64) {
 		}
 		return f.told
 	})
-	s.report()
 	s.gather()
 	return last, alone
 }
 
-// report updates the values for Lag; s.mu is held.
-func (s *session) report() {
-	s.lane.held.Store(int64(s.left))
-	if s.left > 0 && !s.flights[0].delivery.Timestamp.IsZero() {
-		s.lane.oldest.Store(s.flights[0].delivery.Timestamp.Unix())
-	} else {
-		s.lane.oldest.Store(0)
+// held returns how many messages are not acknowledged, and when the first of them was published;
+// zero when that is unknown.
+func (s *session) held() (n int, oldest time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.IndexFunc(s.flights, func(f *flight) bool { return !f.acked }); i >= 0 {
+		oldest = s.flights[i].delivery.Timestamp
 	}
+	return s.left, oldest
 }
 
 // giveBack sends the acknowledgements and closes the channel: the broker takes the rest back.

@@ -1,8 +1,9 @@
 package membus
 
 import (
+	"cmp"
 	"context"
-	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/millrace-go/millrace/bus"
@@ -17,105 +18,74 @@ const spanFactor = 24
 
 // source reads a topic for a group while it holds the group.
 type source struct {
-	topic   *topic
-	group   *group
-	window  int
-	base    context.Context // of its deliveries; never ends
-	granted chan struct{}   // closed when this source holds the group
-	news    kit.Signal      // a message was settled
-	closed  chan struct{}
-	once    sync.Once
+	topic  *topic
+	group  *group
+	window int
+	base   context.Context // of its deliveries; never ends
+	ready  kit.Signal      // there may be something to take
+	closed chan struct{}
+	once   sync.Once
 
 	// Guarded by topic.mu.
-	next    int64     // position to read next; -1 before the first read
-	pending []*flight // delivered beyond the cursor, by position
+	next    int64              // position to read next, once the source holds the group
+	prefix  kit.Tracker[int64] // of the positions delivered beyond the cursor
+	again   []*flight          // handed back, in order
 	unacked int
-	back    int // how many of pending are to be redelivered
 }
 
 // flight is a delivery.
 type flight struct {
-	source   *source
-	position int64
-	entry    *entry
-	acked    bool
-	again    bool // to be redelivered
+	source *source
+	entry  *entry
+	seq    int64 // in the source's prefix
+	out    bool  // delivered and not settled; guarded by topic.mu
 }
 
 func newSource(ctx context.Context, t *topic, groupName string, window int) *source {
-	s := &source{
-		topic: t, window: window, base: context.WithoutCancel(ctx), next: -1,
-		granted: make(chan struct{}), news: kit.NewSignal(), closed: make(chan struct{}),
-	}
+	s := &source{topic: t, window: window, base: context.WithoutCancel(ctx), ready: kit.NewSignal(), closed: make(chan struct{})}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s.group = t.group(groupName)
-	if s.group.holder == nil {
-		s.group.holder = s
-		close(s.granted)
-	} else {
-		s.group.line = append(s.group.line, s)
-	}
+	s.group.join(s)
 	return s
 }
 
 // Fetch implements driver.Source.
 func (s *source) Fetch(ctx context.Context, most int) ([]driver.Delivery, error) {
-	granted := s.granted
-	for {
-		var grown <-chan struct{}
-		if granted == nil {
-			var all []driver.Delivery
-			if all, grown = s.take(most); len(all) > 0 {
-				return all, nil
-			}
-		}
-		select {
-		case <-granted:
-			granted = nil
-		case <-grown:
-		case <-s.news:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-s.closed:
-			return nil, fmt.Errorf("%w: %w", driver.ErrEnded, bus.ErrClosed)
-		}
-	}
+	return driver.Fetch(ctx, s.ready, s.closed, bus.ErrClosed, func() []driver.Delivery { return s.take(most) })
 }
 
 // take returns the messages that can be delivered now: first those handed back, since they are
-// before all unread messages. If there are none, it returns a channel that is closed when the
-// topic grows.
-func (s *source) take(most int) (all []driver.Delivery, grown <-chan struct{}) {
+// before all unread messages.
+func (s *source) take(most int) (all []driver.Delivery) {
 	t := s.topic
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if s.next < 0 {
-		s.next = s.group.cursor
+	if s.group.holder != s {
+		return nil
 	}
-	for _, f := range s.pending {
-		if s.back == 0 || len(all) == most {
-			break
-		}
-		if f.again {
-			f.again = false
-			s.back--
-			all = append(all, f)
-		}
+	give := func(f *flight) {
+		f.out = true
+		all = append(all, f)
 	}
-	for len(all) < most && s.unacked < s.window && len(s.pending) < spanFactor*s.window && s.next < t.end() {
-		f := &flight{source: s, position: s.next, entry: t.at(s.next)}
+	back := min(most, len(s.again))
+	for _, f := range s.again[:back] {
+		give(f)
+	}
+	s.again = slices.Delete(s.again, 0, back)
+	for len(all) < most && s.unacked < s.window && s.prefix.Span() < spanFactor*s.window && s.next < t.end() {
+		position := s.next
 		s.next++
-		s.pending = append(s.pending, f)
-		if f.acked = s.group.done[f.position]; f.acked {
-			delete(s.group.done, f.position)
-			s.commit()
+		seq := s.prefix.Add(position)
+		if s.group.done[position] {
+			delete(s.group.done, position)
+			s.done(seq)
 			continue
 		}
 		s.unacked++
-		all = append(all, f)
+		give(&flight{source: s, entry: t.at(position), seq: seq})
 	}
-	return all, t.grown
+	return all
 }
 
 // Close hands the group to the next source in line.
@@ -139,41 +109,36 @@ func (f *flight) Context() context.Context { return f.source.base }
 
 // Done implements driver.Delivery.
 func (f *flight) Done() {
-	s := f.source
-	s.topic.mu.Lock()
-	defer s.topic.mu.Unlock()
-	if f.acked || f.again {
-		return
-	}
-	f.acked = true
-	s.unacked--
-	s.commit()
-	s.news.Send()
+	f.settle(func(s *source) {
+		s.unacked--
+		s.done(f.seq)
+	})
 }
 
 // Back implements driver.Delivery.
 func (f *flight) Back() {
+	f.settle(func(s *source) {
+		i, _ := slices.BinarySearchFunc(s.again, f, func(a, b *flight) int { return cmp.Compare(a.seq, b.seq) })
+		s.again = slices.Insert(s.again, i, f)
+	})
+}
+
+// settle calls do for a message that is out, with topic.mu held.
+func (f *flight) settle(do func(*source)) {
 	s := f.source
 	s.topic.mu.Lock()
 	defer s.topic.mu.Unlock()
-	if f.acked || f.again {
-		return
+	if f.out {
+		f.out = false
+		do(s)
+		s.ready.Send()
 	}
-	f.again = true
-	s.back++
-	s.news.Send()
 }
 
-// commit moves the cursor over the longest acknowledged prefix. The caller holds topic.mu.
-func (s *source) commit() {
-	if s.group.holder != s {
-		return
+// done moves the cursor over the longest acknowledged prefix. The caller holds topic.mu.
+func (s *source) done(seq int64) {
+	if s.prefix.Done(seq) && s.group.holder == s {
+		last, _ := s.prefix.Prefix()
+		s.group.cursor = last + 1
 	}
-	n := 0
-	for n < len(s.pending) && s.pending[n].acked {
-		s.pending[n] = nil
-		n++
-	}
-	s.pending = s.pending[n:]
-	s.group.cursor += int64(n)
 }

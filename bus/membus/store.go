@@ -36,7 +36,7 @@ func (s *store) topic(name string) *topic {
 	defer s.mu.Unlock()
 	t := s.topics[name]
 	if t == nil {
-		t = &topic{name: name, retention: s.retention, groups: map[string]*group{}, grown: make(chan struct{})}
+		t = &topic{name: name, retention: s.retention, groups: map[string]*group{}}
 		s.topics[name] = t
 	}
 	return t
@@ -78,7 +78,6 @@ type topic struct {
 	entries []*entry
 	first   int64
 	groups  map[string]*group
-	grown   chan struct{} // closed and replaced when entries are added
 }
 
 // append adds the messages, all or none.
@@ -96,8 +95,11 @@ func (t *topic) append(messages []*message.Message) error {
 		}
 	}
 	t.entries = append(t.entries, entries...)
-	close(t.grown)
-	t.grown = make(chan struct{})
+	for _, g := range t.groups {
+		if g.holder != nil {
+			g.holder.ready.Send()
+		}
+	}
 	return nil
 }
 
@@ -163,8 +165,8 @@ func (t *topic) unsettled(name string, limit int) []*message.Message {
 		from = g.cursor
 		maps.Copy(acked, g.done)
 		if g.holder != nil {
-			for _, f := range g.holder.pending {
-				acked[f.position] = f.acked
+			for _, position := range g.holder.prefix.Behind() {
+				acked[position] = true
 			}
 		}
 	}
@@ -187,6 +189,16 @@ type group struct {
 	line   []*source
 }
 
+// join lets s hold the group, or wait in line.
+func (g *group) join(s *source) {
+	if g.holder != nil {
+		g.line = append(g.line, s)
+		return
+	}
+	g.holder, s.next = s, g.cursor
+	s.ready.Send()
+}
+
 // leave removes s from the group; if s was the holder, the next source in line becomes the
 // holder.
 func (g *group) leave(s *source) {
@@ -194,14 +206,13 @@ func (g *group) leave(s *source) {
 		g.line = slices.DeleteFunc(g.line, func(w *source) bool { return w == s })
 		return
 	}
-	for _, f := range s.pending {
-		if f.acked {
-			g.done[f.position] = true
-		}
+	for _, position := range s.prefix.Behind() {
+		g.done[position] = true
 	}
 	g.holder = nil
 	if len(g.line) > 0 {
-		g.holder, g.line = g.line[0], g.line[1:]
-		close(g.holder.granted)
+		next := g.line[0]
+		g.line = g.line[1:]
+		g.join(next)
 	}
 }

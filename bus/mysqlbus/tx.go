@@ -12,7 +12,7 @@ import (
 // openTx starts Watermill SQL on the database.
 func openTx(url string, pool *sql.DB, cfg logbus.Settings) (driver.Driver, error) {
 	return txbus.Open(txbus.Parts{
-		Name: "mysqlbus", Dialect: newWatermillSQL(), DB: pool, Pool: mysqldb.Open, URL: url, App: cfg.DB,
+		Name: "mysqlbus", Dialect: newWatermillSQL(), DB: pool, Pool: mysqldb.Open, URL: url, App: cfg.DB, Same: same,
 		Classify: mysqldb.Classify, Poll: cfg.Poll, Logger: cfg.Logger,
 	})
 }

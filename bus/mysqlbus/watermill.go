@@ -15,7 +15,6 @@ import (
 	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
 
 	"github.com/millrace-go/millrace/internal/log/mysqllog"
-	"github.com/millrace-go/millrace/internal/onedb"
 	"github.com/millrace-go/millrace/internal/sqlrows"
 	"github.com/millrace-go/millrace/internal/txbus"
 )
@@ -101,17 +100,10 @@ func (w watermillSQL) Schema() wmsql.SchemaAdapter {
 func (watermillSQL) Offsets() wmsql.OffsetsAdapter { return newOffsets() }
 
 func (watermillSQL) Check(ctx context.Context, db *sql.DB) error {
-	if err := db.PingContext(ctx); err != nil {
-		return fmt.Errorf("mysqlbus: %w", err)
-	}
 	if _, err := db.ExecContext(ctx, `SELECT 1 FROM (SELECT 1 AS one) AS t FOR UPDATE SKIP LOCKED`); err != nil {
 		return fmt.Errorf("mysqlbus: mode=tx needs SKIP LOCKED (MySQL 8.0, MariaDB 10.6): %w", err)
 	}
 	return nil
-}
-
-func (watermillSQL) Same(ctx context.Context, db *sql.DB, app onedb.Querier) (bool, error) {
-	return same(ctx, db, app)
 }
 
 func (w watermillSQL) Prepare(ctx context.Context, db *sql.DB, topic string) error {

@@ -10,7 +10,6 @@ import (
 	"github.com/millrace-go/millrace/internal/log/logsub"
 	"github.com/millrace-go/millrace/internal/log/pglog"
 	"github.com/millrace-go/millrace/internal/migrate"
-	"github.com/millrace-go/millrace/internal/onedb"
 	"github.com/millrace-go/millrace/internal/pgdb"
 )
 
@@ -27,10 +26,7 @@ func openLog(pool *sql.DB, cfg logbus.Settings) (driver.Driver, error) {
 	hub.PollInterval = cfg.Poll
 	d, err := logbus.Open(logbus.Parts{
 		Name: "pgbus", Log: log, Files: files, Dialect: migrate.Postgres, OneStatement: true,
-		DB: pool, App: cfg.DB, Classify: pgdb.Classify,
-		Same: func(ctx context.Context, db *sql.DB, app onedb.Querier) (bool, error) {
-			return same(ctx, db, app, tablesOfLog)
-		},
+		DB: pool, App: cfg.DB, Same: same(tablesOfLog), Classify: pgdb.Classify,
 		Tick: tick,
 		Wake: func(ctx context.Context, c logsub.Change) error { return log.NotifyText(ctx, said.text(c)) },
 		Watch: func(ctx context.Context, hub *logsub.Hub) {

@@ -12,7 +12,7 @@ import (
 // openTx starts Watermill SQL on the database.
 func openTx(url string, pool *sql.DB, cfg logbus.Settings) (driver.Driver, error) {
 	return txbus.Open(txbus.Parts{
-		Name: "pgbus", Dialect: watermillSQL{}, DB: pool, Pool: pgdb.Open, URL: url, App: cfg.DB,
+		Name: "pgbus", Dialect: watermillSQL{}, DB: pool, Pool: pgdb.Open, URL: url, App: cfg.DB, Same: same(schemaOfTables),
 		Classify: pgdb.Classify, Poll: cfg.Poll, Logger: cfg.Logger,
 	})
 }

@@ -4,13 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 
 	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
 
-	"github.com/millrace-go/millrace/internal/onedb"
 	"github.com/millrace-go/millrace/internal/txbus"
 )
 
@@ -74,16 +72,8 @@ type watermillSQL struct{}
 func (watermillSQL) Schema() wmsql.SchemaAdapter   { return newSchema() }
 func (watermillSQL) Offsets() wmsql.OffsetsAdapter { return newOffsets() }
 
-func (watermillSQL) Check(ctx context.Context, db *sql.DB) error {
-	if err := db.PingContext(ctx); err != nil {
-		return fmt.Errorf("pgbus: %w", err)
-	}
-	return nil
-}
-
-func (watermillSQL) Same(ctx context.Context, db *sql.DB, app onedb.Querier) (bool, error) {
-	return same(ctx, db, app, `coalesce(current_schema(), '')`)
-}
+// Check returns nil: every PostgreSQL will do.
+func (watermillSQL) Check(context.Context, *sql.DB) error { return nil }
 
 func (watermillSQL) Prepare(ctx context.Context, db *sql.DB, topic string) error {
 	tx, err := db.BeginTx(ctx, nil)

@@ -40,23 +40,15 @@ func (s *store) append(ctx context.Context, entries []logdriver.Entry) error {
 	if s.cfg.MaxLen > 0 {
 		most = min(most, s.cfg.MaxLen)
 	}
-	var lanes []int // in the order of their first entries
 	byLane := make(map[int][]logdriver.Entry)
 	for _, e := range entries {
-		if _, ok := byLane[e.Lane]; !ok {
-			lanes = append(lanes, e.Lane)
-		}
 		byLane[e.Lane] = append(byLane[e.Lane], e)
 	}
 	for len(byLane) > 0 {
 		var calls []*call
 		var sizes []int
 		var into []partition
-		for _, lane := range lanes {
-			rest, ok := byLane[lane]
-			if !ok {
-				continue
-			}
+		for lane, rest := range byLane {
 			n := logdriver.Chunk(rest, most, appendBytes, func(e logdriver.Entry) int { return len(e.Payload) + len(e.Headers) })
 			if byLane[lane] = rest[n:]; len(rest) == n {
 				delete(byLane, lane)

@@ -197,7 +197,7 @@ func (s *source) add(batch []*taken) {
 	defer s.mu.Unlock()
 	for _, t := range batch {
 		s.keeper.keep(t)
-		if s.ended {
+		if s.intake.Err() != nil {
 			s.keeper.release(t)
 			continue
 		}

@@ -38,7 +38,6 @@ type source struct {
 	room   kit.Signal    // poll may have room
 
 	mu       sync.Mutex
-	ended    bool                // the intake has ended
 	received int                 // how many messages, so far
 	waiting  []*taken            // to be handed over, in the order they were received
 	out      map[*taken]struct{} // handed over and not settled
@@ -110,7 +109,6 @@ func (s *source) run() {
 func (s *source) endIntake() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ended = true
 	for _, t := range s.waiting {
 		s.keeper.release(t)
 	}

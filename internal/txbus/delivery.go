@@ -13,10 +13,10 @@ import (
 type delivery struct {
 	msg    *message.Message
 	tx     *sql.Tx
-	cancel context.CancelFunc // of the message's context
+	ctx    context.Context // of the message; ends when the transaction cannot be used any more
+	cancel context.CancelFunc
 
 	mu    sync.Mutex
-	gone  bool   // the transaction has ended
 	hooks func() // of the handler's successful run
 }
 
@@ -35,26 +35,15 @@ func newDelivery(m *message.Message) *delivery {
 	for k, v := range m.Metadata {
 		d.msg.Metadata[k] = v
 	}
-	ctx := context.WithValue(context.WithoutCancel(m.Context()), deliveryKey{}, d)
-	ctx, d.cancel = context.WithCancel(ctx)
-	d.msg.SetContext(ctx)
+	d.ctx, d.cancel = context.WithCancel(context.WithValue(context.WithoutCancel(m.Context()), deliveryKey{}, d))
+	d.msg.SetContext(d.ctx)
 	return d
 }
 
-// lose records that the transaction cannot be used any more. The message's context ends, so that
-// its consumer hands it back.
-func (d *delivery) lose() {
-	d.mu.Lock()
-	d.gone = true
-	d.mu.Unlock()
-	d.cancel()
-}
+// lose ends the message's context, so that its consumer hands it back.
+func (d *delivery) lose() { d.cancel() }
 
-func (d *delivery) lost() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.gone
-}
+func (d *delivery) lost() bool { return d.ctx.Err() != nil }
 
 // keep stores the hooks that run after the commit.
 func (d *delivery) keep(hooks func()) {

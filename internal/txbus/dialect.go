@@ -6,8 +6,6 @@ import (
 	"time"
 
 	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
-
-	"github.com/millrace-go/millrace/internal/onedb"
 )
 
 // Dialect has the parts that depend on the database.
@@ -16,10 +14,8 @@ type Dialect interface {
 	Schema() wmsql.SchemaAdapter
 	Offsets() wmsql.OffsetsAdapter
 
-	// Check returns an error if the database lacks a required feature.
+	// Check returns an error if the database, which answers, lacks a required feature.
 	Check(ctx context.Context, db *sql.DB) error
-	// Same is passed to [onedb.New].
-	Same(ctx context.Context, db *sql.DB, app onedb.Querier) (bool, error)
 	// Prepare makes the topic's tables. It is idempotent.
 	Prepare(ctx context.Context, db *sql.DB, topic string) error
 	// Join makes the group's row of the topic, at the beginning. It is idempotent.

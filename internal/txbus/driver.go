@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -35,6 +36,8 @@ type Parts struct {
 	// App is the application's pool. If it is on the same database, which is checked at the
 	// first use, it is used for the transactions of messages, too. Optional.
 	App *sql.DB
+	// Same is passed to [onedb.New].
+	Same func(ctx context.Context, db *sql.DB, app onedb.Querier) (bool, error)
 	// Classify classifies the database driver's errors.
 	Classify fault.Classifier
 	// Poll is the longest interval at which an idle group polls; 200 ms by default.
@@ -51,7 +54,7 @@ type Driver struct {
 	own     *sql.DB // opened by Parts.Pool
 	pools   *onedb.Pools
 	checked *lazy.Value[struct{}] // whether the database has the required features
-	known   topics
+	made    sync.Map              // the topics whose tables were made
 }
 
 var (
@@ -72,8 +75,11 @@ func Open(p Parts) (driver.Driver, error) {
 	}
 	own.SetMaxOpenConns(0) // there are no more than consumers
 	p.Poll = cmp.Or(p.Poll, 200*time.Millisecond)
-	d := &Driver{Parts: p, own: own, pools: onedb.New(p.DB, p.App, p.Dialect.Same), known: topics{made: make(map[string]struct{})}}
+	d := &Driver{Parts: p, own: own, pools: onedb.New(p.DB, p.App, p.Same)}
 	d.checked = lazy.New(fmt.Errorf("%s: %w", p.Name, bus.ErrClosed), func(ctx context.Context) (struct{}, error) {
+		if err := p.DB.PingContext(ctx); err != nil {
+			return struct{}{}, err
+		}
 		return struct{}{}, p.Dialect.Check(ctx, p.DB)
 	})
 	d.Driver, err = watermillbus.New(watermillbus.Config{

@@ -17,11 +17,11 @@ import (
 // determines its pauses, because Watermill reports only there that a transaction has ended, and
 // whether it succeeded. An acknowledgement alone does not mean that anything was committed.
 type rounds struct {
-	life      context.Context // of Watermill's subscriber, which has none
-	arrange   func(ctx context.Context) (int, error)
-	classify  fault.Classifier
-	log       *slog.Logger
-	idle, bad backoff.Policy
+	life     context.Context // of Watermill's subscriber, which has none
+	arrange  func(ctx context.Context) (int, error)
+	classify fault.Classifier
+	log      *slog.Logger
+	idle     backoff.Policy
 
 	trouble atomic.Bool // Watermill logged an error in this round
 	empty   int         // rounds without a message in a row
@@ -37,7 +37,6 @@ func newRounds(life context.Context, s *subscription) *rounds {
 		life: life, classify: d.Classify, log: s.log,
 		arrange: func(ctx context.Context) (int, error) { return d.Dialect.Arrange(ctx, d.DB, s.topic) },
 		idle:    backoff.Policy{Initial: min(5*time.Millisecond, poll), Max: poll},
-		bad:     backoff.Policy{Initial: 20 * time.Millisecond, Max: 2 * time.Second, Jitter: 0.3},
 	}
 }
 
@@ -73,7 +72,7 @@ func (r *rounds) HandleError(_ watermill.LoggerAdapter, noMessage bool, err erro
 		if r.classify(err) != fault.Transient {
 			r.log.Warn("bus: reading failed; trying again", slog.Int("attempt", r.failed), slog.Any("error", err))
 		}
-		return r.bad.Delay(r.failed)
+		return bad.Delay(r.failed)
 	case noMessage && arranged == 0:
 		r.failed = 0
 		r.empty++

@@ -21,8 +21,12 @@ const (
 	commitTimeout = 5 * time.Second
 )
 
-// again is how long a message that was handed back waits for its next delivery.
-var again = backoff.Policy{Initial: 5 * time.Millisecond, Max: 100 * time.Millisecond}
+var (
+	// again is how long a message that was handed back waits for its next delivery.
+	again = backoff.Policy{Initial: 5 * time.Millisecond, Max: 100 * time.Millisecond}
+	// bad is the wait after an error of the database.
+	bad = backoff.Policy{Initial: 20 * time.Millisecond, Max: 2 * time.Second, Jitter: 0.3}
+)
 
 // subscription is one reader of a topic for a group. It runs Watermill's subscriber, one message
 // per transaction, and restarts it to roll a transaction back: Watermill itself would hand a
@@ -34,9 +38,9 @@ type subscription struct {
 	log    *slog.Logger
 
 	out       chan *message.Message
-	ended     bool // out is closed
-	closeOnce sync.Once
-	closing   chan struct{} // closed by Close
+	endIntake func()          // closes out, once
+	closing   context.Context // ends with Close
+	stop      context.CancelFunc
 	done      chan struct{} // closed when everything has ended
 }
 
@@ -45,10 +49,13 @@ func (d *Driver) subscriber(_ context.Context, group string) (message.Subscriber
 	if err := checkGroup(group); err != nil {
 		return nil, err
 	}
-	return &subscription{
+	s := &subscription{
 		driver: d, group: group, log: d.Logger.With(slog.String("group", group)),
-		out: make(chan *message.Message), closing: make(chan struct{}), done: make(chan struct{}),
-	}, nil
+		out: make(chan *message.Message), done: make(chan struct{}),
+	}
+	s.endIntake = sync.OnceFunc(func() { close(s.out) })
+	s.closing, s.stop = context.WithCancel(context.Background())
+	return s, nil
 }
 
 // Subscribe joins the group. When ctx is done the channel is closed, and messages that are out
@@ -71,7 +78,7 @@ func (s *subscription) Subscribe(ctx context.Context, topic string) (<-chan *mes
 // Close stops the intake and closes the channel. Acknowledged messages are committed; those that
 // are out are rolled back and redelivered.
 func (s *subscription) Close() error {
-	s.closeOnce.Do(func() { close(s.closing) })
+	s.stop()
 	if s.topic != "" {
 		<-s.done
 	}
@@ -80,63 +87,46 @@ func (s *subscription) Close() error {
 
 // run runs until ctx is done or Close is called.
 func (s *subscription) run(ctx context.Context) {
+	intake, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.closing, cancel)()
 	defer s.endIntake()
 	failures, givenBack := 0, 0
-	for !s.stopped(ctx) {
-		delivered, err := s.read(ctx)
-		var wait time.Duration
-		switch {
-		case s.stopped(ctx):
+	for {
+		delivered, err := s.read(intake)
+		if intake.Err() != nil {
 			return
-		case err != nil:
+		}
+		if delivered {
+			givenBack = 0
+		}
+		var wait time.Duration
+		if err != nil {
 			failures++
+			wait = bad.Delay(failures)
 			s.log.Warn("bus: subscribing failed; trying again", slog.Int("attempt", failures), slog.Any("error", err))
-			wait = backoff.Policy{Initial: 20 * time.Millisecond, Max: 2 * time.Second, Jitter: 0.3}.Delay(failures)
-		case delivered:
-			failures, givenBack = 0, 1
-			wait = again.Delay(givenBack)
-		default:
+		} else {
 			failures = 0
 			givenBack++
 			wait = again.Delay(givenBack)
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		case <-s.closing:
+		if backoff.Sleep(intake, wait) != nil {
+			return
 		}
-		timer.Stop()
 	}
 }
 
-func (s *subscription) stopped(ctx context.Context) bool {
-	select {
-	case <-s.closing:
-		return true
-	default:
-		return ctx.Err() != nil
-	}
-}
-
-func (s *subscription) endIntake() {
-	if !s.ended {
-		s.ended = true
-		close(s.out)
-	}
-}
-
-// read hands messages over until one has to be rolled back, or the subscription ends. delivered
+// read hands messages over until one has to be rolled back, or the intake ends. delivered
 // reports whether any was committed.
-func (s *subscription) read(ctx context.Context) (delivered bool, err error) {
+func (s *subscription) read(intake context.Context) (delivered bool, err error) {
 	// Ending this context rolls a transaction back: database/sql does so and prevents a commit.
 	// Closing Watermill's subscriber would commit.
-	life, rollback := context.WithCancel(context.WithoutCancel(ctx))
+	life, rollback := context.WithCancel(context.WithoutCancel(intake))
+	defer rollback()
 	deadline := forever
 	r := newRounds(life, s)
 	pool, err := s.driver.deliveries(life)
 	if err != nil {
-		rollback()
 		return false, err
 	}
 	inner, err := wmsql.NewSubscriber(pool, wmsql.SubscriberConfig{
@@ -144,12 +134,10 @@ func (s *subscription) read(ctx context.Context) (delivered bool, err error) {
 		SchemaAdapter: s.driver.Dialect.Schema(), OffsetsAdapter: s.driver.Dialect.Offsets(),
 	}, r)
 	if err != nil {
-		rollback()
 		return false, err
 	}
 	in, err := inner.Subscribe(life, s.topic)
 	if err != nil {
-		rollback()
 		return false, err
 	}
 	defer func() {
@@ -158,12 +146,10 @@ func (s *subscription) read(ctx context.Context) (delivered bool, err error) {
 	}()
 	for {
 		select {
-		case <-s.closing:
-			return delivered, nil
-		case <-ctx.Done():
+		case <-intake.Done():
 			return delivered, nil
 		case m := <-in:
-			if !s.handOver(ctx, m, r) {
+			if !s.handOver(intake, m, r) {
 				return delivered, nil
 			}
 			delivered = true
@@ -173,60 +159,59 @@ func (s *subscription) read(ctx context.Context) (delivered bool, err error) {
 
 // handOver gives a message to the consumer and reports whether Watermill has to commit the
 // transaction.
-func (s *subscription) handOver(ctx context.Context, m *message.Message, r *rounds) bool {
+func (s *subscription) handOver(intake context.Context, m *message.Message, r *rounds) bool {
 	d := newDelivery(m)
 	defer d.cancel()
 	select {
 	case s.out <- d.msg:
-	case <-ctx.Done():
-		return false
-	case <-s.closing:
+	case <-intake.Done():
 		return false
 	}
-	intake := ctx.Done()
-	for {
-		select {
-		case <-d.msg.Acked():
-		case <-d.msg.Nacked():
-			return false
-		case <-intake:
-			intake = nil
-			s.endIntake() // messages that are out still count
-			continue
-		case <-s.closing:
-			// An acknowledgement made before counts, seen or not.
-			select {
-			case <-d.msg.Acked():
-			default:
-				return false
-			}
-		}
-		break
-	}
-	if d.lost() {
-		return false // its transaction has ended
+	if !s.acknowledged(intake, d) || d.lost() {
+		return false // its transaction has ended, or has to be rolled back
 	}
 	ending := r.ending()
 	m.Ack()
-	select {
-	case committed := <-ending:
-		if committed {
-			d.committed()
-		} else {
-			s.log.Warn("bus: a transaction was not committed; its message is delivered again", eventlog.Message(m))
-		}
-		return true
-	case <-time.After(opTimeout):
-	case <-s.closing:
+	timeout, closing := time.After(opTimeout), s.closing.Done()
+	for {
 		select {
 		case committed := <-ending:
 			if committed {
 				d.committed()
+			} else {
+				s.log.Warn("bus: a transaction was not committed; its message is delivered again", eventlog.Message(m))
 			}
 			return true
-		case <-time.After(commitTimeout):
+		case <-closing:
+			timeout, closing = time.After(commitTimeout), nil
+		case <-timeout:
+			s.log.Warn("bus: a transaction could not be committed in time; its message is delivered again", eventlog.Message(m))
+			return false
 		}
 	}
-	s.log.Warn("bus: a transaction could not be committed in time; its message is delivered again", eventlog.Message(m))
-	return false
+}
+
+// acknowledged waits for the answer to a message. After the end of the intake the answer still
+// counts, until Close.
+func (s *subscription) acknowledged(intake context.Context, d *delivery) bool {
+	ended := intake.Done()
+	for {
+		select {
+		case <-d.msg.Acked():
+			return true
+		case <-d.msg.Nacked():
+			return false
+		case <-ended:
+			ended = nil
+			s.endIntake()
+		case <-s.closing.Done():
+			// An acknowledgement made before counts, seen or not.
+			select {
+			case <-d.msg.Acked():
+				return true
+			default:
+				return false
+			}
+		}
+	}
 }

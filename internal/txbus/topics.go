@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -55,21 +54,12 @@ func MessagesTable(topic string) string { return "watermill_" + topic }
 // own, because the acknowledged values are positions.
 func OffsetsTable(topic string) string { return "wm_" + offsets + topic }
 
-// topics caches the topics that were made.
-type topics struct {
-	mu   sync.Mutex
-	made map[string]struct{}
-}
-
 // prepare makes the topic's tables, outside a transaction of ctx: on MySQL that would commit it.
 func (d *Driver) prepare(ctx context.Context, topic string) error {
 	if err := checkTopic(topic); err != nil {
 		return err
 	}
-	d.known.mu.Lock()
-	_, made := d.known.made[topic]
-	d.known.mu.Unlock()
-	if made {
+	if _, made := d.made.Load(topic); made {
 		return nil
 	}
 	if _, err := d.checked.Get(ctx); err != nil {
@@ -78,9 +68,7 @@ func (d *Driver) prepare(ctx context.Context, topic string) error {
 	if err := d.Dialect.Prepare(ctx, d.DB, topic); err != nil {
 		return fmt.Errorf("make topic %s: %w", topic, err)
 	}
-	d.known.mu.Lock()
-	d.known.made[topic] = struct{}{}
-	d.known.mu.Unlock()
+	d.made.Store(topic, nil)
 	return nil
 }
 
