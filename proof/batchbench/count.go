@@ -72,12 +72,11 @@ func (p prepared) count(ctx context.Context, w work, cfg Config) (result, error)
 	case err := <-stopped:
 		return result{}, fmt.Errorf("the consumer ended after %d of %d views: %w", c.counted.Load(), n, err)
 	}
-	got, batches := c.result(n), r.Status()[0].Batches
+	got, batches := result{Pace: c.pace, perBatch: 1}, r.Status()[0].Batches
 	stop()
 	if err := <-stopped; err != nil {
 		return result{}, err
 	}
-	got.perBatch = 1
 	if batches > 0 {
 		got.perBatch = float64(n) / float64(batches)
 	}
@@ -172,30 +171,24 @@ func perShow(events []event.Event) (string, error) {
 type clock struct {
 	counted atomic.Int64
 	want    int64
-	start   atomic.Int64 // 0 before the first
-	cpu     time.Duration
-	end     time.Time
+	started atomic.Bool
+	end     func(views int) report.Pace // set by the first, and called by the last
+	pace    report.Pace                 // from then on
 	done    chan struct{}
 }
 
 func newClock(n int) *clock { return &clock{want: int64(n), done: make(chan struct{})} }
 
 func (c *clock) handle(n int, fn func() error) error {
-	if c.start.Load() == 0 && c.start.CompareAndSwap(0, time.Now().UnixNano()) {
-		c.cpu = report.CPU() // read again only after the last has ended
+	if !c.started.Load() && c.started.CompareAndSwap(false, true) {
+		c.end = report.Begin() // read again only after the last has ended
 	}
 	if err := fn(); err != nil {
 		return err
 	}
 	if c.counted.Add(int64(n)) == c.want {
-		c.end = time.Now()
-		c.cpu = report.CPU() - c.cpu
+		c.pace = c.end(int(c.want))
 		close(c.done)
 	}
 	return nil
-}
-
-func (c *clock) result(n int) result {
-	took := c.end.Sub(time.Unix(0, c.start.Load()))
-	return result{rate: float64(n) / took.Seconds(), cpu: c.cpu / time.Duration(n)}
 }

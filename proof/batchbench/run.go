@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/millrace-go/millrace/proof/report"
 )
@@ -29,9 +28,8 @@ func (c Config) withDefaults() Config {
 
 // result is the result of one consumer's run.
 type result struct {
-	rate     float64       // views per second, from the first handler's start to the last one's end
-	cpu      time.Duration // of this process, per view
-	perBatch float64       // views per batch; 1 when sequential
+	report.Pace         // of views, from the first handler's start to the last one's end
+	perBatch    float64 // views per batch; 1 when sequential
 }
 
 // Run measures and writes the report. It leaves nothing behind.
@@ -61,7 +59,7 @@ func Run(ctx context.Context, cfg Config, out *report.Recorder) error {
 						return fmt.Errorf("%s: %w", l.work, err)
 					}
 					all[l] = append(all[l], got)
-					fmt.Fprintf(out, "round %d  %-24s %-22s %9.0f views/s\n", round, l.ground, l.work, got.rate)
+					fmt.Fprintf(out, "round %d  %-24s %-22s %9.0f views/s\n", round, l.ground, l.work, got.Rate)
 				}
 				return nil
 			}); err != nil {
@@ -74,16 +72,14 @@ func Run(ctx context.Context, cfg Config, out *report.Recorder) error {
 	rate := map[line]float64{}
 	out.Chart(report.Chart{Name: "views", Title: "Counting views, one by one and in batches", Unit: "views/s"})
 	for _, l := range lines {
-		rate[l] = report.Median(all[l], func(r result) float64 { return r.rate })
-		fmt.Fprintf(out, "%-24s %-22s %10.0f %12.1f %12.0f\n", l.ground, l.work, rate[l],
-			report.Median(all[l], func(r result) float64 { return report.Micros(r.cpu) }),
-			report.Median(all[l], func(r result) float64 { return r.perBatch }))
 		role := report.Peer // a batch is compared with the sequential consumer
 		if l.work.batch {
 			role = report.Ours
 		}
-		out.Figure(report.Figure{Chart: "views", Name: l.ground + ": " + l.work.String(), Role: role, Rounds: report.Rounds(all[l], func(r result) float64 { return r.rate }),
-			CPU: report.Number(report.Median(all[l], func(r result) float64 { return report.Micros(r.cpu) }))})
+		median := report.Paced(out, report.Figure{Chart: "views", Name: l.ground + ": " + l.work.String(), Role: role}, all[l], result.Itself)
+		rate[l] = median.Rate
+		fmt.Fprintf(out, "%-24s %-22s %10.0f %12.1f %12.0f\n", l.ground, l.work, median.Rate, report.Micros(median.CPU),
+			report.Median(all[l], func(r result) float64 { return r.perBatch }))
 	}
 	fmt.Fprintln(out)
 	for _, ground := range grounds {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,50 +14,46 @@ import (
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/proof/backlog"
 	"github.com/millrace-go/millrace/proof/report"
+	"github.com/millrace-go/millrace/proof/together"
 )
 
 // publishing is how many callers publish, each so many messages per call.
 type publishing struct{ callers, each int }
 
 // measure publishes for the window's time into a topic of its own.
-func (p publishing) measure(ctx context.Context, cfg Config, o *opened) (result, error) {
+func (p publishing) measure(ctx context.Context, cfg Config, o *opened) (report.Pace, error) {
 	topic, err := o.topic(ctx)
 	if err != nil {
-		return result{}, err
+		return report.Pace{}, err
 	}
 	// Once before, so that the set-up of a first call is not measured.
 	if _, err := p.publish(o.publisher, topic, cfg.Size, func() bool { return false }); err != nil {
-		return result{}, err
+		return report.Pace{}, err
 	}
-	start, cpu := time.Now(), report.CPU()
+	start, end := time.Now(), report.Begin()
 	n, err := p.publish(o.publisher, topic, cfg.Size, func() bool { return time.Since(start) < cfg.Window && ctx.Err() == nil })
 	if err != nil {
-		return result{}, err
+		return report.Pace{}, err
 	}
-	return result{float64(n) / time.Since(start).Seconds(), (report.CPU() - cpu) / time.Duration(n)}, nil
+	return end(n), nil
 }
 
 // publish lets every caller publish at least once, and goes on while more returns
 // true. It returns how many messages were published.
 func (p publishing) publish(to message.Publisher, topic string, size int, more func() bool) (int, error) {
 	var n atomic.Int64
-	errs := make([]error, p.callers)
-	var wg sync.WaitGroup
-	for c := range p.callers {
-		wg.Go(func() {
-			for {
-				if errs[c] = to.Publish(topic, batch(int(n.Load()), p.each, size)...); errs[c] != nil {
-					return
-				}
-				n.Add(int64(p.each))
-				if !more() {
-					return
-				}
+	err := together.All(p.callers, func(int) error {
+		for {
+			if err := to.Publish(topic, batch(int(n.Load()), p.each, size)...); err != nil {
+				return err
 			}
-		})
-	}
-	wg.Wait()
-	return int(n.Load()), errors.Join(errs...)
+			n.Add(int64(p.each))
+			if !more() {
+				return nil
+			}
+		}
+	})
+	return int(n.Load()), err
 }
 
 // batch makes messages over 1000 keys.
@@ -75,10 +70,10 @@ func batch(from, n, size int) []*message.Message {
 
 // consume lets a group work off a backlog. It has three seconds from the first
 // message on.
-func consume(ctx context.Context, cfg Config, o *opened) (result, error) {
+func consume(ctx context.Context, cfg Config, o *opened) (report.Pace, error) {
 	topic, err := o.topic(ctx)
 	if err != nil {
-		return result{}, err
+		return report.Pace{}, err
 	}
 	begun := time.Now()
 	var backlog int64
@@ -86,31 +81,29 @@ func consume(ctx context.Context, cfg Config, o *opened) (result, error) {
 		callers := min(16, (cfg.Backlog-int(backlog)+99)/100)
 		n, err := publishing{callers, min(100, cfg.Backlog)}.publish(o.publisher, topic, cfg.Size, func() bool { return false })
 		if err != nil {
-			return result{}, fmt.Errorf("fill: %w", err)
+			return report.Pace{}, fmt.Errorf("fill: %w", err)
 		}
 		backlog += int64(n)
 	}
 	var handled atomic.Int64
-	var cpu atomic.Int64
-	var start time.Time
+	var end func(messages int) report.Pace
 	first, all := make(chan struct{}), make(chan struct{})
 	stop, err := o.consume(ctx, topic, func() {
 		switch handled.Add(1) {
 		case 1:
-			start = time.Now()
-			cpu.Store(int64(report.CPU()))
+			end = report.Begin()
 			close(first)
 		case backlog:
 			close(all)
 		}
 	})
 	if err != nil {
-		return result{}, err
+		return report.Pace{}, err
 	}
 	select {
 	case <-first:
 	case <-ctx.Done():
-		return result{}, errors.Join(errors.New("nothing was consumed"), stop())
+		return report.Pace{}, errors.Join(errors.New("nothing was consumed"), stop())
 	}
 	enough := time.NewTimer(3 * time.Second)
 	defer enough.Stop()
@@ -118,6 +111,5 @@ func consume(ctx context.Context, cfg Config, o *opened) (result, error) {
 	case <-all:
 	case <-enough.C:
 	}
-	n, took, used := handled.Load(), time.Since(start), report.CPU()-time.Duration(cpu.Load())
-	return result{float64(n) / took.Seconds(), used / time.Duration(n)}, stop()
+	return end(int(handled.Load())), stop()
 }

@@ -33,14 +33,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// result of one cell of the table.
-type result struct {
-	rate float64       // messages per second
-	cpu  time.Duration // of this process, per message
-}
-
 // figures are a transport's cells, in the order of columns.
-type figures [len(columns)]result
+type figures [len(columns)]report.Pace
 
 var columns = [...]string{"1 caller", "64 callers", "500 per call", "consume"}
 
@@ -66,7 +60,7 @@ func Run(ctx context.Context, cfg Config, out *report.Recorder) error {
 			for i, t := range pair {
 				f := rows[i]
 				all[t.name] = append(all[t.name], f)
-				fmt.Fprintf(out, "round %d  %-44s %9.0f %9.0f %9.0f %9.0f messages/s\n", round, t.name, f[0].rate, f[1].rate, f[2].rate, f[3].rate)
+				fmt.Fprintf(out, "round %d  %-44s %9.0f %9.0f %9.0f %9.0f messages/s\n", round, t.name, f[0].Rate, f[1].Rate, f[2].Rate, f[3].Rate)
 			}
 		}
 	}
@@ -80,29 +74,22 @@ func Run(ctx context.Context, cfg Config, out *report.Recorder) error {
 		out.Chart(report.Chart{Name: charts[i], Title: titles[i], Unit: "messages/s", Note: c})
 	}
 	for _, t := range list {
-		var m figures
-		for i := range m {
-			m[i].rate = report.Median(all[t.name], func(f figures) float64 { return f[i].rate })
-			m[i].cpu = report.Median(all[t.name], func(f figures) time.Duration { return f[i].cpu })
-		}
 		role := report.Ours
 		if t.peerOf != "" {
 			role = report.Peer
 		}
-		for i := range m {
-			out.Figure(report.Figure{Chart: charts[i], Name: strings.TrimSpace(t.name), Role: role, CPU: report.Number(report.Micros(m[i].cpu)),
-				Rounds: report.Rounds(all[t.name], func(f figures) float64 { return f[i].rate })})
-		}
 		fmt.Fprintf(out, "%-44s", t.name)
-		for _, r := range m {
-			fmt.Fprintf(out, " %16s", fmt.Sprintf("%.0f (%.0f)", r.rate, report.Micros(r.cpu)))
+		for i := range columns {
+			median := report.Paced(out, report.Figure{Chart: charts[i], Name: strings.TrimSpace(t.name), Role: role},
+				all[t.name], func(f figures) report.Pace { return f[i] })
+			fmt.Fprintf(out, " %16s", fmt.Sprintf("%.0f (%.0f)", median.Rate, report.Micros(median.CPU)))
 		}
 		fmt.Fprintln(out)
 		if t.peerOf == "" {
 			continue
 		}
 		fmt.Fprintf(out, "%-44s", "  ratio")
-		for i := range m {
+		for i := range columns {
 			fmt.Fprintf(out, " %16.2f", float64(between(all, t, i).Ratio))
 		}
 		fmt.Fprintln(out)
@@ -120,7 +107,7 @@ func Run(ctx context.Context, cfg Config, out *report.Recorder) error {
 
 // between compares a column of ours with its peer's.
 func between(all map[string][]figures, peer transport, column int) report.Measured {
-	return report.Between(all[peer.peerOf], all[peer.name], func(f figures) float64 { return f[column].rate }, "messages/s")
+	return report.Between(all[peer.peerOf], all[peer.name], func(f figures) float64 { return f[column].Rate }, "messages/s")
 }
 
 // pairs are ours, each with its peer if it has one.
@@ -162,7 +149,7 @@ func measure(ctx context.Context, cfg Config, round int, pair []transport) (rows
 }
 
 // fill measures one cell.
-func fill(ctx context.Context, cfg Config, o *opened, column int) (result, error) {
+func fill(ctx context.Context, cfg Config, o *opened, column int) (report.Pace, error) {
 	if column == len(columns)-1 {
 		return consume(ctx, cfg, o)
 	}

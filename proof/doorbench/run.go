@@ -63,10 +63,7 @@ type program struct {
 var ways = []way{{"front door", byFrontDoor}, {"packages by hand", byHand}}
 
 // result is the result of one way in one round.
-type result struct {
-	emits, handles     float64 // a second
-	emitCPU, handleCPU time.Duration
-}
+type result struct{ emits, handles report.Pace }
 
 // Run measures and writes the report. It leaves nothing behind.
 func Run(ctx context.Context, cfg Config, out *report.Recorder) error {
@@ -77,7 +74,7 @@ func Run(ctx context.Context, cfg Config, out *report.Recorder) error {
 	}
 	all, err := report.Interleave(out, cfg.Rounds, names, func(_ int, name string) (result, string, error) {
 		r, err := ways[slices.Index(names, name)].measure(ctx, cfg)
-		return r, fmt.Sprintf("%-18s %9.0f emits/s %9.0f handled/s", name, r.emits, r.handles), err
+		return r, fmt.Sprintf("%-18s %9.0f emits/s %9.0f handled/s", name, r.emits.Rate, r.handles.Rate), err
 	})
 	if err != nil {
 		return err
@@ -88,27 +85,21 @@ func Run(ctx context.Context, cfg Config, out *report.Recorder) error {
 	out.Chart(report.Chart{Name: "handle", Title: "Relaying and handling, once each", Unit: "events/s"})
 	medians := map[string]result{}
 	for i, w := range ways {
-		m := result{
-			report.Median(all[w.name], func(r result) float64 { return r.emits }),
-			report.Median(all[w.name], func(r result) float64 { return r.handles }),
-			report.Median(all[w.name], func(r result) time.Duration { return r.emitCPU }),
-			report.Median(all[w.name], func(r result) time.Duration { return r.handleCPU }),
-		}
-		medians[w.name] = m
-		fmt.Fprintf(out, "%-18s %10.0f %12.1f %12.0f %12.1f\n", w.name, m.emits, report.Micros(m.emitCPU), m.handles, report.Micros(m.handleCPU))
 		role := report.Ours
 		if i > 0 {
 			role = report.Peer
 		}
-		out.Figure(report.Figure{Chart: "emit", Name: w.name, Role: role, CPU: report.Number(report.Micros(m.emitCPU)),
-			Rounds: report.Rounds(all[w.name], func(r result) float64 { return r.emits })})
-		out.Figure(report.Figure{Chart: "handle", Name: w.name, Role: role, CPU: report.Number(report.Micros(m.handleCPU)),
-			Rounds: report.Rounds(all[w.name], func(r result) float64 { return r.handles })})
+		m := result{
+			report.Paced(out, report.Figure{Chart: "emit", Name: w.name, Role: role}, all[w.name], func(r result) report.Pace { return r.emits }),
+			report.Paced(out, report.Figure{Chart: "handle", Name: w.name, Role: role}, all[w.name], func(r result) report.Pace { return r.handles }),
+		}
+		medians[w.name] = m
+		fmt.Fprintf(out, "%-18s %10.0f %12.1f %12.0f %12.1f\n", w.name, m.emits.Rate, report.Micros(m.emits.CPU), m.handles.Rate, report.Micros(m.handles.CPU))
 	}
 	fmt.Fprintln(out)
 	door, hand := medians[ways[0].name], medians[ways[1].name]
-	out.AtLeast("emitting, front door / packages by hand", report.Ratio(door.emits, hand.emits, "events/s"), 0.95)
-	out.AtLeast("handling, front door / packages by hand", report.Ratio(door.handles, hand.handles, "events/s"), 0.95)
+	out.AtLeast("emitting, front door / packages by hand", report.Ratio(door.emits.Rate, hand.emits.Rate, "events/s"), 0.95)
+	out.AtLeast("handling, front door / packages by hand", report.Ratio(door.handles.Rate, hand.handles.Rate, "events/s"), 0.95)
 	return nil
 }
 
@@ -142,33 +133,33 @@ func (w way) measure(ctx context.Context, cfg Config) (r result, err error) {
 			return r, err
 		}
 	}
-	start, cpu := time.Now(), report.CPU()
+	end := report.Begin()
 	for i := range cfg.Emits {
 		if err := program.emit(ctx, nth(i)); err != nil {
 			return r, err
 		}
 	}
-	r.emits, r.emitCPU = float64(cfg.Emits)/time.Since(start).Seconds(), (report.CPU()-cpu)/time.Duration(cfg.Emits)
+	r.emits = end(cfg.Emits)
 	if err := p.Settle(ctx); err != nil {
 		return r, err
 	}
-	r.handles, r.handleCPU, err = program.drain(ctx, cfg)
+	r.handles, err = program.drain(ctx, cfg)
 	return r, err
 }
 
 // drain emits the remaining events and handles all.
-func (p program) drain(ctx context.Context, cfg Config) (rate float64, each time.Duration, err error) {
+func (p program) drain(ctx context.Context, cfg Config) (report.Pace, error) {
 	have := cfg.Emits + max(1, cfg.Emits/20)
 	for i := have; i < cfg.Events; i++ {
 		if err := p.emit(ctx, nth(i)); err != nil {
-			return 0, 0, err
+			return report.Pace{}, err
 		}
 	}
 	all := max(have, cfg.Events)
 	ctx, stop := context.WithTimeout(ctx, time.Minute)
 	defer stop()
 	left, ended := make(chan struct{}, all), make(chan error, 1)
-	start, cpu := time.Now(), report.CPU()
+	end := report.Begin()
 	go func() {
 		ended <- p.handle(ctx, func(ctx context.Context, tx *sql.Tx, o placed) error {
 			_, err := tx.ExecContext(ctx, `INSERT INTO effects VALUES ($1, $2)`, o.ID, o.Cents)
@@ -182,10 +173,10 @@ func (p program) drain(ctx context.Context, cfg Config) (rate float64, each time
 		select {
 		case <-left:
 		case <-ctx.Done():
-			return 0, 0, errors.Join(errors.New("not all events were handled within a minute"), <-ended)
+			return report.Pace{}, errors.Join(errors.New("not all events were handled within a minute"), <-ended)
 		}
 	}
-	took, used := time.Since(start), report.CPU()-cpu
+	pace := end(all)
 	stop()
-	return float64(all) / took.Seconds(), used / time.Duration(all), <-ended
+	return pace, <-ended
 }

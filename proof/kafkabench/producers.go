@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/proof/report"
 )
 
 // producing are the settings of franz-go's producer: its defaults, which are idempotent
@@ -48,7 +49,7 @@ func (p *producer) wait(ctx context.Context) error {
 
 // flatOut feeds franz-go as fast as it takes records, so that only the producer is
 // measured.
-func (c *cluster) flatOut(ctx context.Context, topic string, messages []*message.Message) (result, error) {
+func (c *cluster) flatOut(ctx context.Context, topic string, messages []*message.Message) (report.Pace, error) {
 	records := make([]*kgo.Record, len(messages))
 	for i, m := range messages {
 		records[i] = record(topic, event.Key(m), m.UUID, m.Metadata, m.Payload)
@@ -66,7 +67,7 @@ func (c *cluster) flatOut(ctx context.Context, topic string, messages []*message
 const bareRows = 2000
 
 // bare reads the rows of the outbox in the order of their ids and hands them over.
-func (c *cluster) bare(ctx context.Context, db *pgx.Conn, topic string, rows int) (result, error) {
+func (c *cluster) bare(ctx context.Context, db *pgx.Conn, topic string, rows int) (report.Pace, error) {
 	return timed(rows, func() error {
 		p := producer{client: c.client}
 		for last, n := int64(0), bareRows; n == bareRows; {
@@ -106,6 +107,6 @@ func record(topic, key, id string, metadata map[string]string, payload []byte) *
 }
 
 // oneByOne publishes as one caller of Watermill's publisher does.
-func (c *cluster) oneByOne(topic string, messages []*message.Message) (result, error) {
+func (c *cluster) oneByOne(topic string, messages []*message.Message) (report.Pace, error) {
 	return timed(len(messages), func() error { return c.watermill.Publish(topic, messages...) })
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
 	"github.com/millrace-go/millrace/proof/backlog"
 	"github.com/millrace-go/millrace/proof/place"
+	"github.com/millrace-go/millrace/proof/report"
 )
 
 // Relay is the configuration for a publisher that makes batches of its own: few calls,
@@ -73,9 +74,9 @@ func (o *outboxed) rewind(ctx context.Context) error {
 
 // relay measures a drain, from the relay's start to its end, when the cursor is
 // behind the last event.
-func (o *outboxed) relay(ctx context.Context, into message.Publisher) (result, error) {
+func (o *outboxed) relay(ctx context.Context, into message.Publisher) (report.Pace, error) {
 	if err := o.rewind(ctx); err != nil {
-		return result{}, err
+		return report.Pace{}, err
 	}
 	return timed(o.rows, func() error { return o.drain(ctx, into) })
 }

@@ -36,12 +36,6 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// result is the rate of one publisher.
-type result struct {
-	rate float64       // messages per second
-	cpu  time.Duration // of this process, per message
-}
-
 // Run measures and writes the report.
 func Run(ctx context.Context, cfg Config, out *report.Recorder) (err error) {
 	cfg = cfg.withDefaults()
@@ -67,23 +61,23 @@ func Run(ctx context.Context, cfg Config, out *report.Recorder) (err error) {
 	defer db.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it has only read
 	lone := min(cfg.Lone, cfg.Rows)
 	runs := []run{
-		{"franz-go, flat out, records in memory", cfg.Rows, func(ctx context.Context, topic string) (result, error) {
+		{"franz-go, flat out, records in memory", cfg.Rows, func(ctx context.Context, topic string) (report.Pace, error) {
 			messages, err := b.inMemory(ctx, cfg.Rows)
 			if err != nil {
-				return result{}, err
+				return report.Pace{}, err
 			}
 			return c.flatOut(ctx, topic, messages)
 		}},
-		{"outbox.Relay from PostgreSQL (Lanes 2, Chunk 5000, batches of 5000 to 10,000)", cfg.Rows, func(ctx context.Context, topic string) (result, error) {
+		{"outbox.Relay from PostgreSQL (Lanes 2, Chunk 5000, batches of 5000 to 10,000)", cfg.Rows, func(ctx context.Context, topic string) (report.Pace, error) {
 			return b.relay(ctx, into{c.bus.Publisher(), topic})
 		}},
-		{"pgx and franz-go, nothing between, no place kept", cfg.Rows, func(ctx context.Context, topic string) (result, error) {
+		{"pgx and franz-go, nothing between, no place kept", cfg.Rows, func(ctx context.Context, topic string) (report.Pace, error) {
 			return c.bare(ctx, db, topic, cfg.Rows)
 		}},
-		{watermillkafka.Name + " publisher, one message at a time", lone, func(ctx context.Context, topic string) (result, error) {
+		{watermillkafka.Name + " publisher, one message at a time", lone, func(ctx context.Context, topic string) (report.Pace, error) {
 			messages, err := b.inMemory(ctx, lone)
 			if err != nil {
-				return result{}, err
+				return report.Pace{}, err
 			}
 			return c.oneByOne(topic, messages)
 		}},
@@ -92,9 +86,9 @@ func Run(ctx context.Context, cfg Config, out *report.Recorder) (err error) {
 	for i, r := range runs {
 		names[i] = r.name
 	}
-	all, err := report.Interleave(out, cfg.Rounds, names, func(_ int, name string) (result, string, error) {
+	all, err := report.Interleave(out, cfg.Rounds, names, func(_ int, name string) (report.Pace, string, error) {
 		got, err := c.measure(ctx, runs[slices.Index(names, name)])
-		return got, fmt.Sprintf("%-58s %9.0f messages/s", name, got.rate), err
+		return got, fmt.Sprintf("%-58s %9.0f messages/s", name, got.Rate), err
 	})
 	if err != nil {
 		return err
@@ -106,15 +100,14 @@ func Run(ctx context.Context, cfg Config, out *report.Recorder) (err error) {
 	roles := []report.Role{report.Limit, report.Ours, report.Peer, report.Peer}
 	out.Chart(report.Chart{Name: "publish", Title: "From an outbox to Kafka", Unit: "messages/s", Note: fmt.Sprintf("%d messages of %d B", cfg.Rows, cfg.Size)})
 	for i, r := range runs {
-		rates[i] = report.Median(all[r.name], func(r result) float64 { return r.rate })
-		fmt.Fprintf(out, "%-58s %10.0f %12.1f\n", r.name, rates[i], report.Median(all[r.name], func(r result) float64 { return report.Micros(r.cpu) }))
-		out.Figure(report.Figure{Chart: "publish", Name: r.name, Role: roles[i], Rounds: report.Rounds(all[r.name], func(r result) float64 { return r.rate }),
-			CPU: report.Number(report.Median(all[r.name], func(r result) float64 { return report.Micros(r.cpu) }))})
+		median := report.Paced(out, report.Figure{Chart: "publish", Name: r.name, Role: roles[i]}, all[r.name], report.Pace.Itself)
+		rates[i] = median.Rate
+		fmt.Fprintf(out, "%-58s %10.0f %12.1f\n", r.name, median.Rate, report.Micros(median.CPU))
 	}
 	fmt.Fprintln(out)
 	out.Mark("publish", "0.9 × pgx and franz-go", 0.9*rates[2])
 	relayTo := func(i int) report.Measured {
-		return report.Between(all[runs[1].name], all[runs[i].name], func(r result) float64 { return r.rate }, "messages/s")
+		return report.Between(all[runs[1].name], all[runs[i].name], func(p report.Pace) float64 { return p.Rate }, "messages/s")
 	}
 	out.AtLeast("relay to Kafka / pgx and franz-go", relayTo(2), 0.9)
 	out.Told("relay to Kafka / franz-go flat out", relayTo(0))
@@ -126,20 +119,20 @@ func Run(ctx context.Context, cfg Config, out *report.Recorder) (err error) {
 type run struct {
 	name     string
 	messages int
-	publish  func(ctx context.Context, topic string) (result, error)
+	publish  func(ctx context.Context, topic string) (report.Pace, error)
 }
 
 // measure publishes into a topic of its own and counts the messages that arrived.
-func (c *cluster) measure(ctx context.Context, r run) (result, error) {
+func (c *cluster) measure(ctx context.Context, r run) (report.Pace, error) {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	topic, err := c.topic(ctx)
 	if err != nil {
-		return result{}, err
+		return report.Pace{}, err
 	}
 	got, err := r.publish(ctx, topic)
 	if err != nil {
-		return result{}, errors.Join(err, c.delete(topic))
+		return report.Pace{}, errors.Join(err, c.delete(topic))
 	}
 	n, err := c.count(ctx, topic)
 	if err == nil && n != r.messages {
@@ -149,13 +142,9 @@ func (c *cluster) measure(ctx context.Context, r run) (result, error) {
 }
 
 // timed measures the cost of a function per message.
-func timed(messages int, fn func() error) (result, error) {
+func timed(messages int, fn func() error) (report.Pace, error) {
 	runtime.GC() // of earlier work
-	start, cpu := time.Now(), report.CPU()
-	if err := fn(); err != nil {
-		return result{}, err
-	}
-	return result{float64(messages) / time.Since(start).Seconds(), (report.CPU() - cpu) / time.Duration(messages)}, nil
+	return report.Timed(messages, fn)
 }
 
 // deadline bounds one measurement.

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"runtime"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/millrace-go/millrace/proof/part"
 	"github.com/millrace-go/millrace/proof/place"
 	"github.com/millrace-go/millrace/proof/redisserver"
 	"github.com/millrace-go/millrace/proof/report"
+	"github.com/millrace-go/millrace/proof/together"
 )
 
 // Growth sizes a run of [RunGrowth]. The zero value is the published one.
@@ -47,12 +47,6 @@ type cell struct {
 	processes, callers int
 }
 
-// grown is the result of a cell in one round.
-type grown struct {
-	rate float64
-	cpu  time.Duration // of all processes, per decision
-}
-
 // RunGrowth measures how decisions grow with callers and processes, all on one hot
 // key, beside a client that sends an empty script for each decision. It leaves
 // nothing behind.
@@ -68,7 +62,7 @@ func RunGrowth(ctx context.Context, cfg Growth, out *report.Recorder) (err error
 			err = errors.Join(err, place.SweepRedis(context.WithoutCancel(ctx), cfg.URL, "{"+cfg.Prefix+"-"))
 		}()
 	}
-	all := map[cell][]grown{}
+	all := map[cell][]report.Pace{}
 	for round := 1; round <= cfg.Rounds; round++ {
 		out.Round(round, cfg.Rounds)
 		for _, n := range cfg.Processes {
@@ -82,7 +76,7 @@ func RunGrowth(ctx context.Context, cfg Growth, out *report.Recorder) (err error
 }
 
 // among measures so many processes, with all numbers of callers.
-func (g Growth) among(ctx context.Context, s *redisserver.Server, processes, round int, all map[cell][]grown, out *report.Recorder) (err error) {
+func (g Growth) among(ctx context.Context, s *redisserver.Server, processes, round int, all map[cell][]report.Pace, out *report.Recorder) (err error) {
 	parts := make([]*part.Part, processes)
 	defer func() {
 		for _, p := range parts {
@@ -106,21 +100,19 @@ func (g Growth) among(ctx context.Context, s *redisserver.Server, processes, rou
 			}
 			at := cell{who, processes, callers}
 			all[at] = append(all[at], got)
-			fmt.Fprintf(out, "round %d  %d processes  %4d callers each  %-14s %10.0f decisions/s\n", round, processes, callers, who, got.rate)
+			fmt.Fprintf(out, "round %d  %d processes  %4d callers each  %-14s %10.0f decisions/s\n", round, processes, callers, who, got.Rate)
 		}
 	}
 	return nil
 }
 
 // atOnce asks all processes concurrently, and adds up their results.
-func atOnce(ctx context.Context, parts []*part.Part, format string, args ...any) (sum grown, err error) {
-	answers, errs := make([][]float64, len(parts)), make([]error, len(parts))
-	var wg sync.WaitGroup
-	for i, p := range parts {
-		wg.Go(func() { answers[i], errs[i] = p.Ask(ctx, format, args...) })
-	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
+func atOnce(ctx context.Context, parts []*part.Part, format string, args ...any) (sum report.Pace, err error) {
+	answers := make([][]float64, len(parts))
+	if err := together.All(len(parts), func(i int) (err error) {
+		answers[i], err = parts[i].Ask(ctx, format, args...)
+		return err
+	}); err != nil {
 		return sum, err
 	}
 	decisions, cpu := 0.0, 0.0
@@ -129,32 +121,31 @@ func atOnce(ctx context.Context, parts []*part.Part, format string, args ...any)
 			return sum, fmt.Errorf("a process answered %v", a)
 		}
 		decisions += a[0]
-		sum.rate += a[0] / a[1] * 1e9
+		sum.Rate += a[0] / a[1] * 1e9
 		cpu += a[2]
 	}
 	if decisions > 0 {
-		sum.cpu = time.Duration(cpu / decisions)
+		sum.CPU = time.Duration(cpu / decisions)
 	}
 	return sum, nil
 }
 
 // record keeps the results.
-func (g Growth) record(all map[cell][]grown, out *report.Recorder) {
+func (g Growth) record(all map[cell][]report.Pace, out *report.Recorder) {
 	out.Title("medians of %d rounds of %s; one hot key; each process has %d connections", g.Rounds, g.Span, g.PoolSize)
 	out.Chart(report.Chart{
 		Name: "decisions", Title: "Decisions of a rate limiter, by callers and processes", Unit: "decisions/s", X: "callers of each process",
 		Note: "solid: millrace; dashed, of the same colour: an empty script for each decision",
 	})
-	rate := func(v grown) float64 { return v.rate }
+	rate := func(p report.Pace) float64 { return p.Rate }
 	for i, n := range g.Processes {
 		for _, line := range []struct {
 			who, name string
 			role      report.Role
 		}{{millrace, processes(n), report.Ours}, {empty, "limit: empty script, " + processes(n), report.Limit}} {
 			for _, callers := range g.Callers {
-				got := all[cell{line.who, n, callers}]
-				out.Figure(report.Figure{Chart: "decisions", Name: line.name, Role: line.role, Colour: i, X: report.Number(callers), Rounds: report.Rounds(got, rate),
-					CPU: report.Number(report.Median(got, func(v grown) float64 { return report.Micros(v.cpu) }))})
+				report.Paced(out, report.Figure{Chart: "decisions", Name: line.name, Role: line.role, Colour: i, X: report.Number(callers)},
+					all[cell{line.who, n, callers}], report.Pace.Itself)
 			}
 		}
 	}

@@ -175,7 +175,7 @@ func (f *figures) table(cfg Config, out *report.Recorder) {
 		fmt.Fprintf(out, "%-8s %8s  %-14s %12.0f %14.3f %12.3f %14.4f %9.2f%%\n", what, callers, name,
 			report.Median(all, func(r result) float64 { return r.Rate }),
 			report.Median(all, func(r result) float64 { return report.Micros(r.Redis) }),
-			report.Median(all, func(r result) float64 { return report.Micros(r.Process) }),
+			report.Median(all, func(r result) float64 { return report.Micros(r.CPU) }),
 			report.Median(all, func(r result) float64 { return r.Calls }),
 			report.Median(all, func(r result) float64 { return 100 * r.others }))
 	}
@@ -188,9 +188,8 @@ func (f *figures) table(cfg Config, out *report.Recorder) {
 			f.charted[name] = true
 			out.Chart(report.Chart{Name: name, Title: title, Unit: "decisions/s", Note: "one hot key of Redis"})
 		}
-		out.Figure(report.Figure{Chart: name, Name: who, Role: role, Rounds: report.Rounds(all, func(r result) float64 { return r.Rate }),
-			CPU:       report.Number(report.Median(all, func(r result) float64 { return report.Micros(r.Process) })),
-			EngineCPU: report.Number(report.Median(all, func(r result) float64 { return report.Micros(r.Redis) }))})
+		report.Paced(out, report.Figure{Chart: name, Name: who, Role: role,
+			EngineCPU: report.Number(report.Median(all, func(r result) float64 { return report.Micros(r.Redis) }))}, all, result.Itself)
 	}
 	for _, l := range lines() {
 		row(l.what, fmt.Sprint(l.n), l.name, f.loads[l])

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
@@ -134,13 +133,7 @@ func (s *sale) begin(ctx context.Context) (end func() error) {
 		s.schedule.put(s.people[n].comes, int32(n))
 	}
 	return together.Background(ctx, func(ctx context.Context) error {
-		errs := make([]error, len(s.instances))
-		var rooms sync.WaitGroup
-		for n, i := range s.instances {
-			rooms.Go(func() { errs[n] = i.room.Run(ctx) })
-		}
-		rooms.Wait()
-		return errors.Join(errs...)
+		return together.All(len(s.instances), func(n int) error { return s.instances[n].room.Run(ctx) })
 	})
 }
 

@@ -51,7 +51,7 @@ func RunGrowth(ctx context.Context, cfg Growth, out *report.Recorder) error {
 	if cfg.Shards[0] != 1 {
 		return fmt.Errorf("Shards begin with %d; give 1 first, whose rows are read by primary key", cfg.Shards[0])
 	}
-	drains, reads := map[pile][]whole{}, map[int][]float64{}
+	drains, reads := map[pile][]report.Pace{}, map[int][]float64{}
 	for i, rows := range cfg.Rows {
 		if err := cfg.backlog(ctx, i, rows, drains, reads, out); err != nil {
 			return fmt.Errorf("%d rows: %w", rows, err)
@@ -62,7 +62,7 @@ func RunGrowth(ctx context.Context, cfg Growth, out *report.Recorder) error {
 }
 
 // backlog measures one size with all numbers of shards.
-func (g Growth) backlog(ctx context.Context, i, rows int, drains map[pile][]whole, reads map[int][]float64, out *report.Recorder) (err error) {
+func (g Growth) backlog(ctx context.Context, i, rows int, drains map[pile][]report.Pace, reads map[int][]float64, out *report.Recorder) (err error) {
 	var all []*sharded
 	defer func() {
 		for _, s := range all {
@@ -94,7 +94,7 @@ func (g Growth) backlog(ctx context.Context, i, rows int, drains map[pile][]whol
 				return fmt.Errorf("%d shards: %w", s.shards, err)
 			}
 			drains[s.pile] = append(drains[s.pile], w)
-			fmt.Fprintf(out, "round %d  %8d rows  %d shards             %9.0f events/s\n", round, rows, s.shards, w.rate)
+			fmt.Fprintf(out, "round %d  %8d rows  %d shards             %9.0f events/s\n", round, rows, s.shards, w.Rate)
 		}
 	}
 	return nil
@@ -129,18 +129,18 @@ func (g Growth) fill(ctx context.Context, p pile) (*sharded, error) {
 
 // drain relays the backlog from its first event, from the relay's start until the
 // cursors are behind the last one.
-func (s *sharded) drain(ctx context.Context) (whole, error) {
+func (s *sharded) drain(ctx context.Context) (report.Pace, error) {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	if _, err := s.db.ExecContext(ctx, `DELETE FROM outbox_cursors`); err != nil {
-		return whole{}, fmt.Errorf("go back to the first event: %w", err)
+		return report.Pace{}, fmt.Errorf("go back to the first event: %w", err)
 	}
 	var published atomic.Int64
 	relay, err := outbox.NewRelay(s.store, counter{func(string) { published.Add(1) }}, outbox.RelayConfig{})
 	if err != nil {
-		return whole{}, err
+		return report.Pace{}, err
 	}
-	w, err := timed(s.rows, func() error { return relay.Drain(ctx) })
+	w, err := report.Timed(s.rows, func() error { return relay.Drain(ctx) })
 	if err == nil && int(published.Load()) != s.rows {
 		err = fmt.Errorf("of %d events %d were published", s.rows, published.Load())
 	}
@@ -156,10 +156,9 @@ func (s *sharded) close(ctx context.Context) error {
 }
 
 // record keeps the results.
-func (g Growth) record(drains map[pile][]whole, reads map[int][]float64, out *report.Recorder) {
+func (g Growth) record(drains map[pile][]report.Pace, reads map[int][]float64, out *report.Recorder) {
 	out.Title("medians of %d rounds; rows of %d B into a publisher that counts, from the relay's start until the cursors are behind the last row; %d keys", g.Rounds, g.Size, manyKeys)
 	out.Chart(report.Chart{Name: "drain", Title: "Draining a backlog, by its size and the shards", Unit: "events/s", X: "rows of backlog", Note: fmt.Sprintf("rows of %d B on PostgreSQL", g.Size)})
-	rate := func(w whole) float64 { return w.rate }
 	same := func(v float64) float64 { return v }
 	for i, shards := range g.Shards {
 		name := fmt.Sprintf("%d shards", shards)
@@ -168,11 +167,10 @@ func (g Growth) record(drains map[pile][]whole, reads map[int][]float64, out *re
 		}
 		for _, rows := range g.Rows {
 			got := drains[pile{rows, shards}]
-			out.Figure(report.Figure{Chart: "drain", Name: name, Role: report.Ours, Colour: i, X: report.Number(rows), Rounds: report.Rounds(got, rate),
-				CPU: report.Number(report.Median(got, func(w whole) float64 { return report.Micros(w.cpu) }))})
+			report.Paced(out, report.Figure{Chart: "drain", Name: name, Role: report.Ours, Colour: i, X: report.Number(rows)}, got, report.Pace.Itself)
 			rates := make([]float64, len(got))
 			for n, w := range got {
-				rates[n] = w.rate
+				rates[n] = w.Rate
 			}
 			out.Told(fmt.Sprintf("drain of %d rows, %s / read by primary key", rows, name), report.Between(rates, reads[rows], same, "events/s"))
 		}

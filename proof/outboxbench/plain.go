@@ -8,18 +8,19 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 
 	"github.com/millrace-go/millrace/proof/place"
+	"github.com/millrace-go/millrace/proof/report"
 )
 
 // drainPlain is the queue that a textbook makes of a table: batches of 1000 by SKIP
 // LOCKED, published and deleted in one transaction. It knows no order, no retries
 // and no history, and leaves the headers unread, so it is close to the limit of the
 // database. Its rows are those of the status outbox.
-func drainPlain(ctx context.Context, p place.Place, cfg Config) (whole, error) {
+func drainPlain(ctx context.Context, p place.Place, cfg Config) (report.Pace, error) {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	db, _, err := filled(ctx, p, cfg, 10_000)
 	if err != nil {
-		return whole{}, err
+		return report.Pace{}, err
 	}
 	defer db.Close() //nolint:errcheck // measured work is done
 	for _, s := range []string{
@@ -29,15 +30,15 @@ func drainPlain(ctx context.Context, p place.Place, cfg Config) (whole, error) {
 			SELECT topic, id, event_key, headers, payload FROM outbox_events ORDER BY seq`,
 	} {
 		if _, err := db.ExecContext(ctx, s); err != nil {
-			return whole{}, fmt.Errorf("fill: %w", err)
+			return report.Pace{}, fmt.Errorf("fill: %w", err)
 		}
 	}
 	if err := vacuumed(ctx, p, db, "plain"); err != nil {
-		return whole{}, err
+		return report.Pace{}, err
 	}
 	published := 0
 	sink := counter{func(string) { published++ }}
-	w, err := timed(cfg.Rows, func() error {
+	w, err := report.Timed(cfg.Rows, func() error {
 		for {
 			if n, err := plainBatch(ctx, db, sink); err != nil || n == 0 {
 				return err

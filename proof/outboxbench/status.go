@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/driver"
@@ -15,24 +14,17 @@ import (
 	"github.com/millrace-go/millrace/proof/report"
 )
 
-// whole is a backlog from the relay's start to its end, when every event is
-// published and every row says so, or is gone.
-type whole struct {
-	rate float64
-	cpu  time.Duration // of this process, per event
-}
-
 // RunStatus measures the status kind on PostgreSQL beside the queue that a textbook
 // makes of a table, and on few keys beside many. It leaves no schema behind.
 func RunStatus(ctx context.Context, cfg Config, out *report.Recorder) error {
 	cfg = cfg.withDefaults()
 	const cold, hot, textbook = "status kind, 10,000 keys", "status kind, 20 hot keys", "SKIP LOCKED 1000, publish, DELETE, commit (no keys, no retries)"
 	names := []string{cold, textbook, hot}
-	runs := map[string]func(context.Context, place.Place, Config) (whole, error){
-		cold: func(ctx context.Context, p place.Place, cfg Config) (whole, error) {
+	runs := map[string]func(context.Context, place.Place, Config) (report.Pace, error){
+		cold: func(ctx context.Context, p place.Place, cfg Config) (report.Pace, error) {
 			return drainStatus(ctx, p, cfg, 10_000)
 		},
-		hot: func(ctx context.Context, p place.Place, cfg Config) (whole, error) {
+		hot: func(ctx context.Context, p place.Place, cfg Config) (report.Pace, error) {
 			return drainStatus(ctx, p, cfg, 20)
 		},
 		textbook: drainPlain,
@@ -42,9 +34,9 @@ func RunStatus(ctx context.Context, cfg Config, out *report.Recorder) error {
 		return err
 	}
 	defer p.Drop(context.WithoutCancel(ctx)) //nolint:errcheck // best effort after the measurements
-	all, err := report.Interleave(out, cfg.Rounds, names, func(_ int, name string) (whole, string, error) {
+	all, err := report.Interleave(out, cfg.Rounds, names, func(_ int, name string) (report.Pace, string, error) {
 		w, err := runs[name](ctx, p, cfg)
-		return w, fmt.Sprintf("%-64s %9.0f events/s", name, w.rate), err
+		return w, fmt.Sprintf("%-64s %9.0f events/s", name, w.Rate), err
 	})
 	if err != nil {
 		return err
@@ -54,14 +46,13 @@ func RunStatus(ctx context.Context, cfg Config, out *report.Recorder) error {
 	rate := map[string]float64{}
 	out.Chart(report.Chart{Name: "drain", Title: "Draining a backlog until every row is marked or gone", Unit: "events/s", Note: fmt.Sprintf("%d rows of %d B", cfg.Rows, cfg.Size)})
 	for _, name := range names {
-		rate[name] = report.Median(all[name], func(w whole) float64 { return w.rate })
-		fmt.Fprintf(out, "%-66s %10.0f %12.1f\n", name, rate[name], report.Median(all[name], func(w whole) float64 { return report.Micros(w.cpu) }))
 		role := report.Ours
 		if name == textbook {
 			role = report.Peer
 		}
-		out.Figure(report.Figure{Chart: "drain", Name: name, Role: role, Rounds: report.Rounds(all[name], func(w whole) float64 { return w.rate }),
-			CPU: report.Number(report.Median(all[name], func(w whole) float64 { return report.Micros(w.cpu) }))})
+		median := report.Paced(out, report.Figure{Chart: "drain", Name: name, Role: role}, all[name], report.Pace.Itself)
+		rate[name] = median.Rate
+		fmt.Fprintf(out, "%-66s %10.0f %12.1f\n", name, median.Rate, report.Micros(median.CPU))
 	}
 	fmt.Fprintln(out)
 	out.Mark("drain", "half of the textbook's", rate[textbook]/2)
@@ -95,41 +86,32 @@ func vacuumed(ctx context.Context, p place.Place, db *sql.DB, table string) erro
 	return p.Settle(ctx)
 }
 
-func drainStatus(ctx context.Context, p place.Place, cfg Config, keys int) (whole, error) {
+func drainStatus(ctx context.Context, p place.Place, cfg Config, keys int) (report.Pace, error) {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	db, store, err := filled(ctx, p, cfg, keys)
 	if err != nil {
-		return whole{}, err
+		return report.Pace{}, err
 	}
 	defer db.Close() //nolint:errcheck // measured work is done
 	if err := vacuumed(ctx, p, db, "outbox_events"); err != nil {
-		return whole{}, err
+		return report.Pace{}, err
 	}
 	var published atomic.Int64
 	relay, err := outbox.NewRelay(store, counter{func(string) { published.Add(1) }}, outbox.RelayConfig{})
 	if err != nil {
-		return whole{}, err
+		return report.Pace{}, err
 	}
-	w, err := timed(cfg.Rows, func() error { return relay.Drain(ctx) })
+	w, err := report.Timed(cfg.Rows, func() error { return relay.Drain(ctx) })
 	if err != nil {
-		return whole{}, err
+		return report.Pace{}, err
 	}
 	var marked int
 	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM outbox_events WHERE state = 'PUBLISHED'`).Scan(&marked); err != nil {
-		return whole{}, err
+		return report.Pace{}, err
 	}
 	if n := int(published.Load()); n != cfg.Rows || marked != cfg.Rows {
-		return whole{}, fmt.Errorf("of %d events %d were published and %d marked", cfg.Rows, n, marked)
+		return report.Pace{}, fmt.Errorf("of %d events %d were published and %d marked", cfg.Rows, n, marked)
 	}
 	return w, nil
-}
-
-// timed measures the cost of a function per event.
-func timed(events int, fn func() error) (whole, error) {
-	start, cpu := time.Now(), report.CPU()
-	if err := fn(); err != nil {
-		return whole{}, err
-	}
-	return whole{float64(events) / time.Since(start).Seconds(), (report.CPU() - cpu) / time.Duration(events)}, nil
 }

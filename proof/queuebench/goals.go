@@ -41,15 +41,12 @@ func (f *figures) table(cfg Config, all []*contender, out *report.Recorder) {
 			if len(got) == 0 {
 				continue
 			}
-			out.Figure(report.Figure{Chart: chart, Name: c.name, Role: role(c), Rounds: report.Rounds(got, func(r result) float64 { return r.Rate }),
-				CPU:       report.Number(report.Median(got, func(r result) float64 { return report.Micros(r.Process) })),
-				EngineCPU: report.Number(report.Median(got, func(r result) float64 { return report.Micros(r.Redis) }))})
-			fmt.Fprintf(out, "%-20s %-14s %12.0f %9.1f %9.1f %13.3f %9.3f %9.4f %9.2f\n", what, c.name,
-				report.Median(got, func(r result) float64 { return r.Rate }),
+			redis := report.Median(got, func(r result) float64 { return report.Micros(r.Redis) })
+			median := report.Paced(out, report.Figure{Chart: chart, Name: c.name, Role: role(c), EngineCPU: report.Number(redis)}, got, result.Itself)
+			fmt.Fprintf(out, "%-20s %-14s %12.0f %9.1f %9.1f %13.3f %9.3f %9.4f %9.2f\n", what, c.name, median.Rate,
 				report.Median(got, func(r result) float64 { return report.Micros(r.p50) }),
 				report.Median(got, func(r result) float64 { return report.Micros(r.p99) }),
-				report.Median(got, func(r result) float64 { return report.Micros(r.Redis) }),
-				report.Median(got, func(r result) float64 { return report.Micros(r.Process) }),
+				redis, report.Micros(median.CPU),
 				report.Median(got, func(r result) float64 { return r.Calls }),
 				report.Median(got, func(r result) float64 { return r.told }))
 		}

@@ -143,7 +143,7 @@ func (w waiting) passes(ctx context.Context, s *redisserver.Server, cfg Growth, 
 		if err != nil {
 			return all, err
 		}
-		all.Process = (all.Process*time.Duration(all.N) + got.Process*time.Duration(got.N)) / time.Duration(all.N+got.N)
+		all.CPU = (all.CPU*time.Duration(all.N) + got.CPU*time.Duration(got.N)) / time.Duration(all.N+got.N)
 		all.Redis = (all.Redis*time.Duration(all.N) + got.Redis*time.Duration(got.N)) / time.Duration(all.N+got.N)
 		// Each Room first got a sign of life from each caller, told once.
 		got.told *= float64(got.N+callers) / float64(got.N)
@@ -210,9 +210,8 @@ func (g Growth) record(all map[int][]grown, out *report.Recorder) {
 		add := func(chart, name string, role report.Role, colour int, of func(grown) float64) {
 			out.Figure(report.Figure{Chart: chart, Name: name, Role: role, Colour: colour, X: x, Rounds: report.Rounds(got, of)})
 		}
-		out.Figure(report.Figure{Chart: "polls", Name: "polls", Role: report.Ours, X: x, Rounds: report.Rounds(got, func(v grown) float64 { return v.polls.Rate }),
-			CPU:       report.Number(report.Median(got, func(v grown) float64 { return report.Micros(v.polls.Process) })),
-			EngineCPU: report.Number(report.Median(got, func(v grown) float64 { return report.Micros(v.polls.Redis) }))})
+		report.Paced(out, report.Figure{Chart: "polls", Name: "polls", Role: report.Ours, X: x,
+			EngineCPU: report.Number(report.Median(got, func(v grown) float64 { return report.Micros(v.polls.Redis) }))}, got, func(v grown) report.Pace { return v.polls.Pace })
 		add("polls", "limit: PING in pipelines as deep", report.Limit, -1, func(v grown) float64 { return v.pings })
 		add("admit", "a tick", report.Ours, 0, func(v grown) float64 { return ms(v.admit) })
 		add("admit", "of it, Redis serves nobody else", report.Ours, 1, func(v grown) float64 { return ms(v.blocked) })

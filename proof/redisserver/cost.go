@@ -14,10 +14,9 @@ type Cost struct {
 	Passed time.Duration // in all
 	Total  int64         // calls of Redis, in all
 
-	Rate    float64       // per second
-	Calls   float64       // of Redis, for each
-	Redis   time.Duration // processor time of Redis, for each
-	Process time.Duration // of this process, for each
+	report.Pace               // of this process
+	Calls       float64       // of Redis, for each
+	Redis       time.Duration // processor time of Redis, for each
 }
 
 // Cost does the work, which returns how many pieces there were; none is an error.
@@ -41,6 +40,6 @@ func (s *Server) Cost(ctx context.Context, commands []string, work func() (piece
 	}
 	redis, calls := after.Since(before, commands)
 	c.Total, c.Rate, c.Calls = calls, float64(c.N)/c.Passed.Seconds(), float64(calls)/float64(c.N)
-	c.Redis, c.Process = redis/time.Duration(c.N), cpu/time.Duration(c.N)
+	c.Redis, c.CPU = redis/time.Duration(c.N), cpu/time.Duration(c.N)
 	return c, nil
 }

@@ -23,19 +23,12 @@ func (f figures) table(cfg Config, out *report.Recorder) {
 			role = report.Ours
 		}
 		out.Figure(report.Figure{Chart: "memory", Name: c.name, Role: role, Rounds: report.Rounds(got, func(r result) float64 { return r.idle / 1e3 })})
-		chart := func(name string, of func(result) pace) {
-			out.Figure(report.Figure{Chart: name, Name: c.name, Role: role, Rounds: report.Rounds(got, func(r result) float64 { return of(r).rate }),
-				CPU: report.Number(report.Median(got, func(r result) float64 { return report.Micros(of(r).cpu) }))})
-		}
-		chart("single", func(r result) pace { return r.single })
-		chart("bursts", func(r result) pace { return r.burst })
+		single := report.Paced(out, report.Figure{Chart: "single", Name: c.name, Role: role}, got, func(r result) report.Pace { return r.single })
+		burst := report.Paced(out, report.Figure{Chart: "bursts", Name: c.name, Role: role}, got, func(r result) report.Pace { return r.burst })
 		fmt.Fprintf(out, "%-18s %12.2f %12.2f %12.0f %12.2f %12.0f %12.2f\n", c.name,
 			report.Median(got, func(r result) float64 { return r.fresh / 1e3 }),
 			report.Median(got, func(r result) float64 { return r.idle / 1e3 }),
-			report.Median(got, func(r result) float64 { return r.single.rate / 1e3 }),
-			report.Median(got, func(r result) float64 { return report.Micros(r.single.cpu) }),
-			report.Median(got, func(r result) float64 { return r.burst.rate / 1e3 }),
-			report.Median(got, func(r result) float64 { return report.Micros(r.burst.cpu) }))
+			single.Rate/1e3, report.Micros(single.CPU), burst.Rate/1e3, report.Micros(burst.CPU))
 	}
 	fmt.Fprintln(out)
 }
@@ -46,8 +39,8 @@ func (f figures) goals(cfg Config, out *report.Recorder) {
 	idle := func(name string) float64 {
 		return report.Median(f[name], func(r result) float64 { return r.idle / 1e3 })
 	}
-	single := func(r result) float64 { return r.single.rate }
-	burst := func(r result) float64 { return r.burst.rate }
+	single := func(r result) float64 { return r.single.Rate }
+	burst := func(r result) float64 { return r.burst.Rate }
 	bursts := fmt.Sprintf("events/s in bursts of %d, ", cfg.Burst)
 	out.Mark("memory", "portable, at most", 20)
 	out.Mark("memory", "lean, at most", 3)

@@ -3,8 +3,10 @@ package ssebench
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
+
+	"github.com/millrace-go/millrace/proof/report"
+	"github.com/millrace-go/millrace/proof/together"
 )
 
 // fleet is several servers with their crowds.
@@ -25,37 +27,31 @@ func openFleet(ctx context.Context, cfg Config, name string, streams int, ping t
 }
 
 // load sends events to all streams, the next when the last has arrived everywhere.
-func (f fleet) load(ctx context.Context, span time.Duration, burst int) (pace, error) {
+func (f fleet) load(ctx context.Context, span time.Duration, burst int) (report.Pace, error) {
 	if err := f.fan(ctx, burst); err != nil { // the first finds no buffers
-		return pace{}, err
+		return report.Pace{}, err
 	}
 	before, err := f.sum(ctx, "cpu")
 	if err != nil {
-		return pace{}, err
+		return report.Pace{}, err
 	}
 	start, sent := time.Now(), f.sent()
 	for time.Since(start) < span {
 		if err := f.fan(ctx, burst); err != nil {
-			return pace{}, err
+			return report.Pace{}, err
 		}
 	}
 	took, messages := time.Since(start), float64(f.sent()-sent)
 	after, err := f.sum(ctx, "cpu")
 	if err != nil {
-		return pace{}, err
+		return report.Pace{}, err
 	}
-	return pace{rate: messages / took.Seconds(), cpu: time.Duration((after - before) / messages)}, nil
+	return report.Pace{Rate: messages / took.Seconds(), CPU: time.Duration((after - before) / messages)}, nil
 }
 
 // fan has all servers send at the same time.
 func (f fleet) fan(ctx context.Context, burst int) error {
-	errs := make([]error, len(f))
-	var wg sync.WaitGroup
-	for i, p := range f {
-		wg.Go(func() { errs[i] = p.fan(ctx, burst) })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return together.All(len(f), func(i int) error { return f[i].fan(ctx, burst) })
 }
 
 // sent is how many messages the crowds should have got.

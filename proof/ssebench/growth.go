@@ -35,7 +35,7 @@ var growers = [...]string{bareWrites, portable, lean}
 // grown is the result of one of them in one round.
 type grown struct {
 	idle float64 // bytes of memory for each stream
-	pace pace
+	pace report.Pace
 }
 
 // at is a point of a plot.
@@ -60,7 +60,7 @@ func RunGrowth(ctx context.Context, cfg Growth, out *report.Recorder) error {
 	}
 	all, err := report.Interleave(out, cfg.Rounds, places, func(_ int, p at) (grown, string, error) {
 		got, err := grow(ctx, cfg, p.who, p.streams)
-		return got, fmt.Sprintf("%6d streams  %-18s %6.2f kB a stream  %6.0f k/s", p.streams, p.who, got.idle/1e3, got.pace.rate/1e3), err
+		return got, fmt.Sprintf("%6d streams  %-18s %6.2f kB a stream  %6.0f k/s", p.streams, p.who, got.idle/1e3, got.pace.Rate/1e3), err
 	})
 	if err != nil {
 		return err
@@ -100,15 +100,14 @@ func (g Growth) record(all map[at][]grown, out *report.Recorder) {
 		}
 		for _, n := range g.Streams {
 			got := all[at{who, n}]
-			out.Figure(report.Figure{Chart: "fan-out", Name: name, Role: role, Colour: colour, X: report.Number(n), Rounds: report.Rounds(got, func(v grown) float64 { return v.pace.rate }),
-				CPU: report.Number(report.Median(got, func(v grown) float64 { return report.Micros(v.pace.cpu) }))})
+			report.Paced(out, report.Figure{Chart: "fan-out", Name: name, Role: role, Colour: colour, X: report.Number(n)}, got, func(v grown) report.Pace { return v.pace })
 			out.Figure(report.Figure{Chart: "memory", Name: name, Role: role, Colour: colour, X: report.Number(n), Rounds: report.Rounds(got, func(v grown) float64 { return v.idle / 1e3 })})
 		}
 	}
 	for _, who := range []string{portable, lean} {
 		for _, n := range g.Streams {
 			out.Told(fmt.Sprintf("events/s to %d streams, %s / bare writes", n, who),
-				report.Between(all[at{who, n}], all[at{bareWrites, n}], func(v grown) float64 { return v.pace.rate }, "events/s"))
+				report.Between(all[at{who, n}], all[at{bareWrites, n}], func(v grown) float64 { return v.pace.Rate }, "events/s"))
 		}
 	}
 }

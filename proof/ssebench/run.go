@@ -48,14 +48,8 @@ func (c Config) validate() error {
 
 // result is the result of one contender in one round.
 type result struct {
-	fresh, idle   float64 // bytes of memory for each stream
-	single, burst pace
-}
-
-// pace is the result of one load.
-type pace struct {
-	rate float64       // messages per second
-	cpu  time.Duration // of the server, for each message
+	fresh, idle   float64     // bytes of memory for each stream
+	single, burst report.Pace // of messages, and the server's processor time
 }
 
 // Run measures and writes the report.
@@ -70,7 +64,7 @@ func Run(ctx context.Context, cfg Config, out *report.Recorder) error {
 	}
 	all, err := report.Interleave(out, cfg.Rounds, names, func(_ int, name string) (result, string, error) {
 		got, err := measure(ctx, cfg, name)
-		return got, fmt.Sprintf("%-18s %6.2f kB a stream  %6.0f k/s  %6.0f k/s in bursts", name, got.idle/1e3, got.single.rate/1e3, got.burst.rate/1e3), err
+		return got, fmt.Sprintf("%-18s %6.2f kB a stream  %6.0f k/s  %6.0f k/s in bursts", name, got.idle/1e3, got.single.Rate/1e3, got.burst.Rate/1e3), err
 	})
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ func For(callers int, span time.Duration, fn func(caller int, over *atomic.Bool)
 	var over atomic.Bool
 	stop := time.AfterFunc(span, func() { over.Store(true) })
 	defer stop.Stop()
-	return all(callers, func(caller int) error {
+	return All(callers, func(caller int) error {
 		err := fn(caller, &over)
 		if errors.Is(err, ErrDone) {
 			return nil
@@ -42,7 +42,7 @@ func For(callers int, span time.Duration, fn func(caller int, over *atomic.Bool)
 // number of the piece.
 func Share(pieces, callers int, fn func(i int) error) error {
 	var next atomic.Int64
-	return all(callers, func(int) error {
+	return All(callers, func(int) error {
 		for i := int(next.Add(1)) - 1; i < pieces; i = int(next.Add(1)) - 1 {
 			if err := fn(i); err != nil {
 				return err
@@ -67,7 +67,8 @@ func Background(ctx context.Context, fn func(context.Context) error) (stop func(
 	}
 }
 
-func all(callers int, fn func(caller int) error) error {
+// All runs fn in so many goroutines, and joins their errors.
+func All(callers int, fn func(caller int) error) error {
 	errs := make([]error, callers)
 	var wg sync.WaitGroup
 	for i := range callers {
