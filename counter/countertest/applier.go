@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/counter/driver"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 // ApplierHarness is an applier under test.
@@ -80,112 +81,66 @@ func total(ctx context.Context, a driver.Applier, name, key string, want int64) 
 	return nil
 }
 
-func appliedOnce(ctx context.Context, h ApplierHarness) error {
+func appliedOnce(ctx context.Context, h ApplierHarness) (err error) {
+	defer steps.End(&err)
 	name := fresh()
-	l, err := h.Applier.Lease(ctx, name, "one", long)
-	if err != nil {
-		return err
-	}
+	l := steps.Get(h.Applier.Lease(ctx, name, "one", long))
 	b := one(fresh(), driver.Delta{Key: "a", N: 3}, driver.Delta{Key: "b", N: -1})
-	if err := apply(ctx, h.Applier, l, b, true); err != nil {
-		return err
-	}
-	if err := apply(ctx, h.peer(), l, b, false); err != nil {
-		return err
-	}
-	if err := total(ctx, h.peer(), name, "a", 3); err != nil {
-		return err
-	}
-	if err := apply(ctx, h.Applier, l, one(fresh(), driver.Delta{Key: "a", N: -5}), true); err != nil {
-		return err
-	}
+	steps.Do(apply(ctx, h.Applier, l, b, true))
+	steps.Do(apply(ctx, h.peer(), l, b, false))
+	steps.Do(total(ctx, h.peer(), name, "a", 3))
+	steps.Do(apply(ctx, h.Applier, l, one(fresh(), driver.Delta{Key: "a", N: -5}), true))
 	return total(ctx, h.peer(), name, "a", -2)
 }
 
-func intervals(ctx context.Context, h ApplierHarness) error {
+func intervals(ctx context.Context, h ApplierHarness) (err error) {
+	defer steps.End(&err)
 	name := fresh()
-	l, err := h.Applier.Lease(ctx, name, "one", long)
-	if err != nil {
-		return err
-	}
+	l := steps.Get(h.Applier.Lease(ctx, name, "one", long))
 	step := func(id, from, to string) driver.Batch {
 		return driver.Batch{ID: id, From: from, To: to, Rows: 1, Deltas: []driver.Delta{{Key: "a", N: 1}}}
 	}
 	first := fresh()
-	if err := apply(ctx, h.Applier, l, step(first, "", "p1"), true); err != nil {
-		return err
-	}
-	if err := apply(ctx, h.Applier, l, step(first, "", "p1"), false); err != nil {
-		return err
-	}
+	steps.Do(apply(ctx, h.Applier, l, step(first, "", "p1"), true))
+	steps.Do(apply(ctx, h.Applier, l, step(first, "", "p1"), false))
 	for _, from := range []string{"", "p0"} {
 		if _, err := h.peer().Apply(ctx, l, step(fresh(), from, "p9")); !errors.Is(err, driver.ErrMoved) {
 			return fmt.Errorf("an interval from %q at p1: %v, want %v", from, err, driver.ErrMoved)
 		}
 	}
 	// Deltas have no interval, and do not move the position.
-	if err := apply(ctx, h.Applier, l, one(fresh(), driver.Delta{Key: "b", N: 1}), true); err != nil {
-		return err
-	}
-	if err := apply(ctx, h.peer(), l, step(fresh(), "p1", "p2"), true); err != nil {
-		return err
-	}
-	if err := total(ctx, h.Applier, name, "a", 2); err != nil {
-		return err
-	}
-	again, err := h.Applier.Lease(ctx, name, "one", long)
-	if err != nil {
-		return err
-	}
+	steps.Do(apply(ctx, h.Applier, l, one(fresh(), driver.Delta{Key: "b", N: 1}), true))
+	steps.Do(apply(ctx, h.peer(), l, step(fresh(), "p1", "p2"), true))
+	steps.Do(total(ctx, h.Applier, name, "a", 2))
+	again := steps.Get(h.Applier.Lease(ctx, name, "one", long))
 	return expect("position", again.Position, "p2")
 }
 
-func emptyInterval(ctx context.Context, h ApplierHarness) error {
+func emptyInterval(ctx context.Context, h ApplierHarness) (err error) {
+	defer steps.End(&err)
 	name := fresh()
-	l, err := h.Applier.Lease(ctx, name, "one", long)
-	if err != nil {
-		return err
-	}
-	if err := apply(ctx, h.Applier, l, driver.Batch{ID: fresh(), To: "p1"}, true); err != nil {
-		return err
-	}
+	l := steps.Get(h.Applier.Lease(ctx, name, "one", long))
+	steps.Do(apply(ctx, h.Applier, l, driver.Batch{ID: fresh(), To: "p1"}, true))
 	// The rows cancel each other out.
-	if err := apply(ctx, h.Applier, l, driver.Batch{ID: fresh(), From: "p1", To: "p2", Rows: 2}, true); err != nil {
-		return err
-	}
-	again, err := h.Applier.Lease(ctx, name, "one", long)
-	if err != nil {
-		return err
-	}
-	if err := expect("position", again.Position, "p2"); err != nil {
-		return err
-	}
-	n, err := h.Applier.Prune(ctx, name, 0, 10)
-	if err != nil {
-		return err
-	}
+	steps.Do(apply(ctx, h.Applier, l, driver.Batch{ID: fresh(), From: "p1", To: "p2", Rows: 2}, true))
+	again := steps.Get(h.Applier.Lease(ctx, name, "one", long))
+	steps.Do(expect("position", again.Position, "p2"))
+	n := steps.Get(h.Applier.Prune(ctx, name, 0, 10))
 	return expect("batches noted", n, 1)
 }
 
-func totals(ctx context.Context, h ApplierHarness) error {
+func totals(ctx context.Context, h ApplierHarness) (err error) {
+	defer steps.End(&err)
 	name := fresh()
-	l, err := h.Applier.Lease(ctx, name, "one", long)
-	if err != nil {
-		return err
-	}
+	l := steps.Get(h.Applier.Lease(ctx, name, "one", long))
 	want := map[string]int64{}
 	var deltas []driver.Delta
 	for i, key := range odd {
 		want[key] = int64(1<<53 + 1 + i)
 		deltas = append(deltas, driver.Delta{Key: key, N: want[key]})
 	}
-	if err := apply(ctx, h.Applier, l, one(fresh(), deltas...), true); err != nil {
-		return err
-	}
-	got, err := h.peer().Totals(ctx, name, append([]string{"never"}, odd...))
-	if err != nil {
-		return err
-	}
+	steps.Do(apply(ctx, h.Applier, l, one(fresh(), deltas...), true))
+	got := steps.Get(h.peer().Totals(ctx, name, append([]string{"never"}, odd...)))
 	for key, n := range want {
 		if got[key] != n {
 			return fmt.Errorf("total of %q: %d, want %d", key, got[key], n)
@@ -203,7 +158,8 @@ func totals(ctx context.Context, h ApplierHarness) error {
 
 // countersAreApart has two counters that are leased equally often, so that their tokens may be the
 // same.
-func countersAreApart(ctx context.Context, h ApplierHarness) error {
+func countersAreApart(ctx context.Context, h ApplierHarness) (err error) {
+	defer steps.End(&err)
 	name, other := fresh(), fresh()
 	lease := func() (l, m driver.Lease, err error) {
 		if l, err = h.Applier.Lease(ctx, name, "one", long); err != nil {
@@ -212,54 +168,33 @@ func countersAreApart(ctx context.Context, h ApplierHarness) error {
 		m, err = h.Applier.Lease(ctx, other, "one", long)
 		return l, m, err
 	}
-	l, _, err := lease()
-	if err != nil {
-		return err
-	}
-	if err := apply(ctx, h.Applier, l, driver.Batch{ID: fresh(), To: "p1", Rows: 1, Deltas: []driver.Delta{{Key: "a", N: 1}}}, true); err != nil {
-		return err
-	}
-	l, m, err := lease()
-	if err != nil {
-		return err
-	}
-	if err := expect("position of another counter", m.Position, ""); err != nil {
-		return err
-	}
+	l, _ := steps.Two(lease())
+	steps.Do(apply(ctx, h.Applier, l, driver.Batch{ID: fresh(), To: "p1", Rows: 1, Deltas: []driver.Delta{{Key: "a", N: 1}}}, true))
+	l, m := steps.Two(lease())
+	steps.Do(expect("position of another counter", m.Position, ""))
 	if n, err := h.Applier.Prune(ctx, other, 0, 10); err != nil || n != 0 {
 		return fmt.Errorf("%d batches of another counter pruned (%w)", n, err)
 	}
-	if err := total(ctx, h.Applier, other, "a", 0); err != nil {
-		return err
-	}
-	if err := h.Applier.Release(ctx, l); err != nil {
-		return err
-	}
+	steps.Do(total(ctx, h.Applier, other, "a", 0))
+	steps.Do(h.Applier.Release(ctx, l))
 	if _, err := h.peer().Lease(ctx, other, "other", long); !errors.Is(err, driver.ErrLeaseHeld) {
 		return fmt.Errorf("the release of one counter ended the lease of another: %v, want %v", err, driver.ErrLeaseHeld)
 	}
 	return nil
 }
 
-func prune(ctx context.Context, h ApplierHarness) error {
+func prune(ctx context.Context, h ApplierHarness) (err error) {
+	defer steps.End(&err)
 	name := fresh()
-	l, err := h.Applier.Lease(ctx, name, "one", long)
-	if err != nil {
-		return err
-	}
+	l := steps.Get(h.Applier.Lease(ctx, name, "one", long))
 	for range 3 {
-		if err := apply(ctx, h.Applier, l, one(fresh(), driver.Delta{Key: "a", N: 1}), true); err != nil {
-			return err
-		}
+		steps.Do(apply(ctx, h.Applier, l, one(fresh(), driver.Delta{Key: "a", N: 1}), true))
 	}
 	for _, step := range []struct {
 		age         time.Duration
 		limit, want int
 	}{{time.Hour, 10, 0}, {0, 2, 2}, {0, 2, 1}, {0, 2, 0}} {
-		n, err := h.Applier.Prune(ctx, name, step.age, step.limit)
-		if err != nil {
-			return err
-		}
+		n := steps.Get(h.Applier.Prune(ctx, name, step.age, step.limit))
 		if n != step.want {
 			return fmt.Errorf("pruned %d older than %s, at most %d; want %d", n, step.age, step.limit, step.want)
 		}
@@ -268,13 +203,11 @@ func prune(ctx context.Context, h ApplierHarness) error {
 }
 
 // concurrentApplies has several flushers that all use the lease.
-func concurrentApplies(ctx context.Context, h ApplierHarness) error {
+func concurrentApplies(ctx context.Context, h ApplierHarness) (err error) {
+	defer steps.End(&err)
 	const flushers, batches = 4, 20
 	name := fresh()
-	l, err := h.Applier.Lease(ctx, name, "one", long)
-	if err != nil {
-		return err
-	}
+	l := steps.Get(h.Applier.Lease(ctx, name, "one", long))
 	ids := make([]string, batches)
 	for i := range ids {
 		ids[i] = fresh()
@@ -298,14 +231,8 @@ func concurrentApplies(ctx context.Context, h ApplierHarness) error {
 		})
 	}
 	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-	if err := expect("batches applied", applied.Load(), batches); err != nil {
-		return err
-	}
-	if err := total(ctx, h.Applier, name, "a", batches); err != nil {
-		return err
-	}
+	steps.Do(errors.Join(errs...))
+	steps.Do(expect("batches applied", applied.Load(), batches))
+	steps.Do(total(ctx, h.Applier, name, "a", batches))
 	return total(ctx, h.Applier, name, "b", 2*batches)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/millrace-go/millrace/counter/driver"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 // otherServer applies batches under a lease of another run of the server, as after a failover,
@@ -34,33 +35,22 @@ func otherServer(ctx context.Context, h ApplierHarness) error {
 }
 
 // verify has a source that reports that the rows of a batch are gone.
-func verify(ctx context.Context, h ApplierHarness) error {
+func verify(ctx context.Context, h ApplierHarness) (err error) {
+	defer steps.End(&err)
 	name := fresh()
-	l, err := h.Applier.Lease(ctx, name, "one", long)
-	if err != nil {
-		return err
-	}
+	l := steps.Get(h.Applier.Lease(ctx, name, "one", long))
 	gone := errors.New("the rows have gone")
 	b := driver.Batch{ID: fresh(), To: "p1", Rows: 1, Deltas: []driver.Delta{{Key: "a", N: 1}}}
 	b.Verify = func(context.Context) error { return gone }
 	if _, err := h.Applier.Apply(ctx, l, b); !errors.Is(err, gone) {
 		return fmt.Errorf("apply what has gone: %v, want %v", err, gone)
 	}
-	if err := total(ctx, h.peer(), name, "a", 0); err != nil {
-		return err
-	}
-	again, err := h.Applier.Lease(ctx, name, "one", long)
-	if err != nil {
-		return err
-	}
-	if err := expect("position", again.Position, ""); err != nil {
-		return err
-	}
+	steps.Do(total(ctx, h.peer(), name, "a", 0))
+	again := steps.Get(h.Applier.Lease(ctx, name, "one", long))
+	steps.Do(expect("position", again.Position, ""))
 	asked := 0
 	b.Verify = func(context.Context) error { asked++; return nil }
-	if err := apply(ctx, h.Applier, again, b, true); err != nil {
-		return err
-	}
+	steps.Do(apply(ctx, h.Applier, again, b, true))
 	if asked == 0 {
 		return errors.New("a batch was applied and not verified")
 	}

@@ -7,30 +7,24 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/counter/driver"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
-func leaseHeld(ctx context.Context, h ApplierHarness) error {
+func leaseHeld(ctx context.Context, h ApplierHarness) (err error) {
+	defer steps.End(&err)
 	name := fresh()
-	first, err := h.Applier.Lease(ctx, name, "one", long)
-	if err != nil {
-		return err
-	}
+	first := steps.Get(h.Applier.Lease(ctx, name, "one", long))
 	if first.Counter != name || first.Holder != "one" || first.Position != "" {
 		return fmt.Errorf("the lease is %+v", first)
 	}
 	if _, err := h.peer().Lease(ctx, name, "other", long); !errors.Is(err, driver.ErrLeaseHeld) {
 		return fmt.Errorf("a second holder got %v, want %v", err, driver.ErrLeaseHeld)
 	}
-	again, err := h.Applier.Lease(ctx, name, "one", long)
-	if err != nil {
-		return err
-	}
+	again := steps.Get(h.Applier.Lease(ctx, name, "one", long))
 	if again.Token <= first.Token {
 		return fmt.Errorf("token %d follows %d", again.Token, first.Token)
 	}
-	if err := h.Applier.Release(ctx, again); err != nil {
-		return err
-	}
+	steps.Do(h.Applier.Release(ctx, again))
 	other, err := h.peer().Lease(ctx, name, "other", long)
 	if err == nil && other.Token <= again.Token {
 		err = fmt.Errorf("token %d follows %d", other.Token, again.Token)
@@ -54,15 +48,11 @@ func leaseEnds(ctx context.Context, h ApplierHarness) error {
 	}
 }
 
-func leaseLost(ctx context.Context, h ApplierHarness) error {
+func leaseLost(ctx context.Context, h ApplierHarness) (err error) {
+	defer steps.End(&err)
 	name := fresh()
-	stale, err := h.Applier.Lease(ctx, name, "one", 0)
-	if err != nil {
-		return err
-	}
-	if err := leaseEndedTo(ctx, h, name); err != nil {
-		return err
-	}
+	stale := steps.Get(h.Applier.Lease(ctx, name, "one", 0))
+	steps.Do(leaseEndedTo(ctx, h, name))
 	_, err = h.Applier.Apply(ctx, stale, one(fresh(), driver.Delta{Key: "a", N: 1}))
 	if !errors.Is(err, driver.ErrLeaseLost) {
 		return fmt.Errorf("a stale flusher got %v, want %v", err, driver.ErrLeaseLost)
@@ -80,18 +70,12 @@ func leaseEndedTo(ctx context.Context, h ApplierHarness, name string) error {
 	}
 }
 
-func releaseOld(ctx context.Context, h ApplierHarness) error {
+func releaseOld(ctx context.Context, h ApplierHarness) (err error) {
+	defer steps.End(&err)
 	name := fresh()
-	stale, err := h.Applier.Lease(ctx, name, "one", 0)
-	if err != nil {
-		return err
-	}
-	if err := leaseEndedTo(ctx, h, name); err != nil {
-		return err
-	}
-	if err := h.Applier.Release(ctx, stale); err != nil {
-		return fmt.Errorf("release of a lost lease: %w", err)
-	}
+	stale := steps.Get(h.Applier.Lease(ctx, name, "one", 0))
+	steps.Do(leaseEndedTo(ctx, h, name))
+	steps.Named(h.Applier.Release(ctx, stale), "release of a lost lease")
 	if _, err := h.Applier.Lease(ctx, name, "one", long); !errors.Is(err, driver.ErrLeaseHeld) {
 		return fmt.Errorf("a lost lease was released, and ended the other's: %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/driver"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 // SourceHarness is a source under test.
@@ -84,45 +85,35 @@ func readIs(ctx context.Context, s driver.Source, at *string, limit int, want ..
 	return expect("read", got, want)
 }
 
-func emptySource(ctx context.Context, h SourceHarness) error {
+func emptySource(ctx context.Context, h SourceHarness) (err error) {
+	defer steps.End(&err)
 	at := ""
 	for range 2 {
-		if err := readIs(ctx, h.Source, &at, 10); err != nil {
-			return err
-		}
+		steps.Do(readIs(ctx, h.Source, &at, 10))
 	}
-	if err := h.Append(ctx, counter.Change{Key: "a", N: 1}); err != nil {
-		return err
-	}
+	steps.Do(h.Append(ctx, counter.Change{Key: "a", N: 1}))
 	return readIs(ctx, h.Source, &at, 10, "a1")
 }
 
-func inOrder(ctx context.Context, h SourceHarness) error {
+func inOrder(ctx context.Context, h SourceHarness) (err error) {
+	defer steps.End(&err)
 	var want []string
 	for i := range 7 {
 		c := counter.Change{Key: fmt.Sprint("k", i, "-"), N: int64(1 - 2*(i%2))}
 		want = append(want, fmt.Sprint(c.Key, c.N))
-		if err := h.Append(ctx, c); err != nil {
-			return err
-		}
+		steps.Do(h.Append(ctx, c))
 	}
 	for _, limit := range []int{1, 3, 7, 100} {
 		at := ""
-		if err := readIs(ctx, h.Source, &at, limit, want...); err != nil {
-			return fmt.Errorf("%d at a time: %w", limit, err)
-		}
-		if err := readIs(ctx, h.Source, &at, limit); err != nil {
-			return fmt.Errorf("%d at a time, once more: %w", limit, err)
-		}
+		steps.Named(readIs(ctx, h.Source, &at, limit, want...), "%d at a time", limit)
+		steps.Named(readIs(ctx, h.Source, &at, limit), "%d at a time, once more", limit)
 	}
 	return nil
 }
 
-func lateCommit(ctx context.Context, h SourceHarness) error {
-	commit, rollback, err := h.Begin(ctx, counter.Change{Key: "late", N: 1})
-	if err != nil {
-		return err
-	}
+func lateCommit(ctx context.Context, h SourceHarness) (err error) {
+	defer steps.End(&err)
+	commit, rollback := steps.Two(h.Begin(ctx, counter.Change{Key: "late", N: 1}))
 	at := ""
 	early := func() error {
 		if err := h.Append(ctx, counter.Change{Key: "early", N: 1}); err != nil {
@@ -134,32 +125,23 @@ func lateCommit(ctx context.Context, h SourceHarness) error {
 		rollback() //nolint:errcheck // the case has failed
 		return err
 	}
-	if err := commit(); err != nil {
-		return err
-	}
+	steps.Do(commit())
 	return readIs(ctx, h.Source, &at, 10, "late1")
 }
 
-func rolledBack(ctx context.Context, h SourceHarness) error {
-	_, rollback, err := h.Begin(ctx, counter.Change{Key: "never", N: 1})
-	if err != nil {
-		return err
-	}
-	if err := rollback(); err != nil {
-		return err
-	}
-	if err := h.Append(ctx, counter.Change{Key: "a", N: 1}); err != nil {
-		return err
-	}
+func rolledBack(ctx context.Context, h SourceHarness) (err error) {
+	defer steps.End(&err)
+	_, rollback := steps.Two(h.Begin(ctx, counter.Change{Key: "never", N: 1}))
+	steps.Do(rollback())
+	steps.Do(h.Append(ctx, counter.Change{Key: "a", N: 1}))
 	at := ""
 	return readIs(ctx, h.Source, &at, 10, "a1")
 }
 
-func trim(ctx context.Context, h SourceHarness) error {
+func trim(ctx context.Context, h SourceHarness) (err error) {
+	defer steps.End(&err)
 	for i := range 5 {
-		if err := h.Append(ctx, counter.Change{Key: "a", N: int64(i + 1)}); err != nil {
-			return err
-		}
+		steps.Do(h.Append(ctx, counter.Change{Key: "a", N: int64(i + 1)}))
 	}
 	changes, at, err := h.Source.Read(ctx, "", 3)
 	if err != nil || len(changes) != 3 {
@@ -169,15 +151,9 @@ func trim(ctx context.Context, h SourceHarness) error {
 	if n, err := trimmer.Trim(ctx, at, long, 1000); err != nil || n != 0 {
 		return fmt.Errorf("dropped %d young changes (%w)", n, err)
 	}
-	if _, err := trimmer.Trim(ctx, at, 0, 1000); err != nil {
-		return err
-	}
+	steps.Get(trimmer.Trim(ctx, at, 0, 1000))
 	rest := at
-	if err := readIs(ctx, h.Source, &rest, 10, "a4", "a5"); err != nil {
-		return err
-	}
-	if _, err := trimmer.Trim(ctx, rest, 0, 1000); err != nil {
-		return err
-	}
+	steps.Do(readIs(ctx, h.Source, &rest, 10, "a4", "a5"))
+	steps.Get(trimmer.Trim(ctx, rest, 0, 1000))
 	return readIs(ctx, h.Source, &rest, 10)
 }

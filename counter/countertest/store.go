@@ -8,6 +8,7 @@ import (
 
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/counter/driver"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 // StoreHarness is a store under test.
@@ -103,196 +104,121 @@ func add(ctx context.Context, s driver.Store, name string, deltas ...driver.Delt
 	return nil
 }
 
-func takenAndForgotten(ctx context.Context, h StoreHarness) error {
+func takenAndForgotten(ctx context.Context, h StoreHarness) (err error) {
+	defer steps.End(&err)
 	name := fresh()
-	if err := add(ctx, h.Store, name, driver.Delta{Key: "a", N: 5}, driver.Delta{Key: "a", N: -7}, driver.Delta{Key: "b", N: 1}); err != nil {
-		return err
-	}
-	if err := pending(ctx, h.peer(), name, "a", -2); err != nil {
-		return err
-	}
-	sums, ids, err := takeAll(ctx, h.Store, name, 10)
-	if err != nil {
-		return err
-	}
-	if err := expect("taken", sums, map[string]int64{"a": -2, "b": 1}); err != nil {
-		return err
-	}
-	if err := pending(ctx, h.peer(), name, "a", -2); err != nil {
-		return fmt.Errorf("aside: %w", err)
-	}
+	steps.Do(add(ctx, h.Store, name, driver.Delta{Key: "a", N: 5}, driver.Delta{Key: "a", N: -7}, driver.Delta{Key: "b", N: 1}))
+	steps.Do(pending(ctx, h.peer(), name, "a", -2))
+	sums, ids := steps.Two(takeAll(ctx, h.Store, name, 10))
+	steps.Do(expect("taken", sums, map[string]int64{"a": -2, "b": 1}))
+	steps.Named(pending(ctx, h.peer(), name, "a", -2), "aside")
 	// Another process finds the taken deltas after this one has crashed.
 	aside := map[string]int64{}
 	var again []string
 	for {
-		batches, err := h.peer().Aside(ctx, name)
-		if err != nil {
-			return err
-		}
+		batches := steps.Get(h.peer().Aside(ctx, name))
 		if len(batches) == 0 {
 			break
 		}
-		if err := addUp(batches, 10, aside, &again); err != nil {
-			return err
-		}
+		steps.Do(addUp(batches, 10, aside, &again))
 		for _, b := range batches {
-			if err := h.peer().Forget(ctx, name, []string{b.ID}); err != nil {
-				return err
-			}
+			steps.Do(h.peer().Forget(ctx, name, []string{b.ID}))
 		}
 	}
-	if err := expect("aside", aside, sums); err != nil {
-		return err
-	}
+	steps.Do(expect("aside", aside, sums))
 	slices.Sort(ids)
 	slices.Sort(again)
-	if err := expect("ids aside", again, ids); err != nil {
-		return err
-	}
-	if err := pending(ctx, h.Store, name, "a", 0); err != nil {
-		return fmt.Errorf("forgotten: %w", err)
-	}
-	sums, _, err = takeAll(ctx, h.Store, name, 10)
-	if err != nil {
-		return err
-	}
+	steps.Do(expect("ids aside", again, ids))
+	steps.Named(pending(ctx, h.Store, name, "a", 0), "forgotten")
+	sums, _ = steps.Two(takeAll(ctx, h.Store, name, 10))
 	return expect("taken after all", sums, map[string]int64{})
 }
 
-func zeroIsNotTaken(ctx context.Context, h StoreHarness) error {
+func zeroIsNotTaken(ctx context.Context, h StoreHarness) (err error) {
+	defer steps.End(&err)
 	name := fresh()
-	if err := add(ctx, h.Store, name, driver.Delta{Key: "a", N: 2}, driver.Delta{Key: "a", N: -2}); err != nil {
-		return err
-	}
-	sums, ids, err := takeAll(ctx, h.Store, name, 10)
-	if err != nil {
-		return err
-	}
+	steps.Do(add(ctx, h.Store, name, driver.Delta{Key: "a", N: 2}, driver.Delta{Key: "a", N: -2}))
+	sums, ids := steps.Two(takeAll(ctx, h.Store, name, 10))
 	return expect("taken", fmt.Sprint(sums, ids), "map[] []")
 }
 
-func keysApart(ctx context.Context, h StoreHarness) error {
+func keysApart(ctx context.Context, h StoreHarness) (err error) {
+	defer steps.End(&err)
 	name := fresh()
 	want := map[string]int64{}
 	for i, key := range odd {
 		want[key] = int64(i + 1)
-		if err := h.Store.Add(ctx, name, key, int64(i+1)); err != nil {
-			return fmt.Errorf("%q: %w", key, err)
-		}
+		steps.Named(h.Store.Add(ctx, name, key, int64(i+1)), "%q", key)
 	}
 	for key, n := range want {
-		if err := pending(ctx, h.Store, name, key, n); err != nil {
-			return err
-		}
+		steps.Do(pending(ctx, h.Store, name, key, n))
 	}
-	sums, _, err := takeAll(ctx, h.Store, name, 100)
-	if err != nil {
-		return err
-	}
+	sums, _ := steps.Two(takeAll(ctx, h.Store, name, 100))
 	return expect("taken", sums, want)
 }
 
-func countersApart(ctx context.Context, h StoreHarness) error {
+func countersApart(ctx context.Context, h StoreHarness) (err error) {
+	defer steps.End(&err)
 	one, other := fresh(), fresh()
-	if err := add(ctx, h.Store, one, driver.Delta{Key: "a", N: 1}); err != nil {
-		return err
-	}
-	sums, _, err := takeAll(ctx, h.Store, other, 10)
-	if err != nil {
-		return err
-	}
-	if err := expect("taken of another counter", sums, map[string]int64{}); err != nil {
-		return err
-	}
-	if err := pending(ctx, h.Store, other, "a", 0); err != nil {
-		return err
-	}
+	steps.Do(add(ctx, h.Store, one, driver.Delta{Key: "a", N: 1}))
+	sums, _ := steps.Two(takeAll(ctx, h.Store, other, 10))
+	steps.Do(expect("taken of another counter", sums, map[string]int64{}))
+	steps.Do(pending(ctx, h.Store, other, "a", 0))
 	return pending(ctx, h.Store, one, "a", 1)
 }
 
-func bounded(ctx context.Context, h StoreHarness) error {
+func bounded(ctx context.Context, h StoreHarness) (err error) {
+	defer steps.End(&err)
 	name := fresh()
 	want := map[string]int64{}
 	for i := range 100 {
 		key := fmt.Sprintf("key-%d", i)
 		want[key] = 1
-		if err := h.Store.Add(ctx, name, key, 1); err != nil {
-			return err
-		}
+		steps.Do(h.Store.Add(ctx, name, key, 1))
 	}
-	sums, _, err := takeAll(ctx, h.Store, name, 3)
-	if err != nil {
-		return err
-	}
+	sums, _ := steps.Two(takeAll(ctx, h.Store, name, 3))
 	return expect("taken", sums, want)
 }
 
 // noneIsLeft takes as flushers do, which stop when no batch is full.
-func noneIsLeft(ctx context.Context, h StoreHarness) error {
+func noneIsLeft(ctx context.Context, h StoreHarness) (err error) {
+	defer steps.End(&err)
 	name := fresh()
 	want, sums := map[string]int64{}, map[string]int64{}
 	for i := range 100 {
 		key := fmt.Sprintf("key-%d", i)
 		want[key] = 1
-		if err := h.Store.Add(ctx, name, key, 1); err != nil {
-			return err
-		}
+		steps.Do(h.Store.Add(ctx, name, key, 1))
 	}
 	var ids []string
 	for full := true; full; {
 		const limit = 7
-		taken, err := h.Store.Take(ctx, name, limit)
-		if err != nil {
-			return err
-		}
-		if err := addUp(taken, limit, sums, &ids); err != nil {
-			return err
-		}
+		taken := steps.Get(h.Store.Take(ctx, name, limit))
+		steps.Do(addUp(taken, limit, sums, &ids))
 		full = slices.ContainsFunc(taken, func(t driver.Taken) bool { return len(t.Deltas) == limit })
 	}
 	return expect("taken", sums, want)
 }
 
-func addedLater(ctx context.Context, h StoreHarness) error {
+func addedLater(ctx context.Context, h StoreHarness) (err error) {
+	defer steps.End(&err)
 	name := fresh()
-	if err := add(ctx, h.Store, name, driver.Delta{Key: "a", N: 1}); err != nil {
-		return err
-	}
-	_, first, err := takeAll(ctx, h.Store, name, 10)
-	if err != nil {
-		return err
-	}
-	if err := add(ctx, h.Store, name, driver.Delta{Key: "a", N: 10}); err != nil {
-		return err
-	}
-	if err := pending(ctx, h.Store, name, "a", 11); err != nil {
-		return err
-	}
-	if err := h.Store.Forget(ctx, name, first); err != nil {
-		return err
-	}
-	if err := pending(ctx, h.Store, name, "a", 10); err != nil {
-		return err
-	}
-	sums, _, err := takeAll(ctx, h.Store, name, 10)
-	if err != nil {
-		return err
-	}
+	steps.Do(add(ctx, h.Store, name, driver.Delta{Key: "a", N: 1}))
+	_, first := steps.Two(takeAll(ctx, h.Store, name, 10))
+	steps.Do(add(ctx, h.Store, name, driver.Delta{Key: "a", N: 10}))
+	steps.Do(pending(ctx, h.Store, name, "a", 11))
+	steps.Do(h.Store.Forget(ctx, name, first))
+	steps.Do(pending(ctx, h.Store, name, "a", 10))
+	sums, _ := steps.Two(takeAll(ctx, h.Store, name, 10))
 	return expect("taken later", sums, map[string]int64{"a": 10})
 }
 
-func largeSums(ctx context.Context, h StoreHarness) error {
+func largeSums(ctx context.Context, h StoreHarness) (err error) {
+	defer steps.End(&err)
 	name := fresh()
 	const large = 1<<53 + 1
-	if err := add(ctx, h.Store, name, driver.Delta{Key: "a", N: large}, driver.Delta{Key: "b", N: -large}); err != nil {
-		return err
-	}
-	if err := pending(ctx, h.Store, name, "a", large); err != nil {
-		return err
-	}
-	sums, _, err := takeAll(ctx, h.Store, name, 10)
-	if err != nil {
-		return err
-	}
+	steps.Do(add(ctx, h.Store, name, driver.Delta{Key: "a", N: large}, driver.Delta{Key: "b", N: -large}))
+	steps.Do(pending(ctx, h.Store, name, "a", large))
+	sums, _ := steps.Two(takeAll(ctx, h.Store, name, 10))
 	return expect("taken", sums, map[string]int64{"a": large, "b": -large})
 }

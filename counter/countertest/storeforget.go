@@ -6,33 +6,24 @@ import (
 	"sync"
 
 	"github.com/millrace-go/millrace/counter/driver"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 // forgetOne keeps the delta of the same key in another batch.
-func forgetOne(ctx context.Context, h StoreHarness) error {
+func forgetOne(ctx context.Context, h StoreHarness) (err error) {
+	defer steps.End(&err)
 	name := fresh()
 	var first []string
 	for i := range 2 {
-		if err := add(ctx, h.Store, name, driver.Delta{Key: "a", N: int64(1 + i)}); err != nil {
-			return err
-		}
-		_, ids, err := takeAll(ctx, h.Store, name, 10)
-		if err != nil {
-			return err
-		}
+		steps.Do(add(ctx, h.Store, name, driver.Delta{Key: "a", N: int64(1 + i)}))
+		_, ids := steps.Two(takeAll(ctx, h.Store, name, 10))
 		if i == 0 {
 			first = ids
 		}
 	}
-	if err := pending(ctx, h.Store, name, "a", 3); err != nil {
-		return err
-	}
-	if err := h.Store.Forget(ctx, name, first); err != nil {
-		return err
-	}
-	if err := pending(ctx, h.Store, name, "a", 2); err != nil {
-		return err
-	}
+	steps.Do(pending(ctx, h.Store, name, "a", 3))
+	steps.Do(h.Store.Forget(ctx, name, first))
+	steps.Do(pending(ctx, h.Store, name, "a", 2))
 	aside, err := h.peer().Aside(ctx, name)
 	if err == nil && (len(aside) != 1 || len(aside[0].Deltas) != 1 || aside[0].Deltas[0].N != 2) {
 		err = fmt.Errorf("aside %v, want the second batch", aside)
@@ -40,19 +31,13 @@ func forgetOne(ctx context.Context, h StoreHarness) error {
 	return err
 }
 
-func forgetTwice(ctx context.Context, h StoreHarness) error {
+func forgetTwice(ctx context.Context, h StoreHarness) (err error) {
+	defer steps.End(&err)
 	name := fresh()
-	if err := add(ctx, h.Store, name, driver.Delta{Key: "a", N: 1}); err != nil {
-		return err
-	}
-	_, ids, err := takeAll(ctx, h.Store, name, 10)
-	if err != nil {
-		return err
-	}
+	steps.Do(add(ctx, h.Store, name, driver.Delta{Key: "a", N: 1}))
+	_, ids := steps.Two(takeAll(ctx, h.Store, name, 10))
 	for range 2 {
-		if err := h.Store.Forget(ctx, name, append(ids, "never-was")); err != nil {
-			return fmt.Errorf("forget: %w", err)
-		}
+		steps.Named(h.Store.Forget(ctx, name, append(ids, "never-was")), "forget")
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/counter/driver"
+	"github.com/millrace-go/millrace/internal/sqlrows"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -196,25 +197,19 @@ func (a *applier) Totals(ctx context.Context, name string, keys []string) (map[s
 	if a.dialect == mysql {
 		args[0], args[1] = args[1], args[0] // its parameters have no numbers
 	}
-	query := a.db.QueryContext
+	db := sqlrows.Querier(a.db)
 	if tx, ok := sqltx.On(ctx, a.db); ok {
-		query = tx.QueryContext
+		db = tx
 	}
-	rows, err := query(ctx, a.totals, args...)
-	if err != nil {
-		return nil, failed("read totals of", name, err)
-	}
-	defer rows.Close() //nolint:errcheck // Err is checked below
 	out := make(map[string]int64, len(keys))
-	for rows.Next() {
+	err = sqlrows.Each(ctx, db, func(rows *sql.Rows) error {
 		var key string
 		var total int64
-		if err := rows.Scan(&key, &total); err != nil {
-			return nil, failed("read totals of", name, err)
-		}
+		err := rows.Scan(&key, &total)
 		out[key] = total
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	}, a.totals, args...)
+	if err != nil {
 		return nil, failed("read totals of", name, err)
 	}
 	return out, nil

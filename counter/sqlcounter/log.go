@@ -181,10 +181,6 @@ func (l *changes) Verify(ctx context.Context, after string) error {
 	if last := l.last.Load(); last != nil && text(*last) == after {
 		at.Server = last.Server
 	}
-	query := l.db.QueryRowContext
-	if tx, ok := sqltx.On(ctx, l.db); ok {
-		query = tx.QueryRowContext
-	}
 	var args []any
 	switch l.dialect {
 	case mysql:
@@ -194,7 +190,7 @@ func (l *changes) Verify(ctx context.Context, after string) error {
 	}
 	var here string
 	var there bool
-	if err := query(ctx, l.stands, args...).Scan(&here, &there); err != nil {
+	if err := sqllog.Joined(ctx, l.db).QueryRowContext(ctx, l.stands, args...).Scan(&here, &there); err != nil {
 		return failed("verify changes of", l.name, err)
 	}
 	switch {

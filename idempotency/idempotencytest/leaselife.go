@@ -190,9 +190,7 @@ func repeatedEnd(ctx context.Context, h LeaseHarness) (err error) {
 	if string(done.Result) != "once" {
 		return fmt.Errorf("a repeated Complete changed the result to %q", done.Result)
 	}
-	if c, err = claim(ctx, h.Store, record("group:2"), minute, driver.Claimed); err != nil {
-		return err
-	}
+	c = steps.Get(claim(ctx, h.Store, record("group:2"), minute, driver.Claimed))
 	for range 2 {
 		steps.Named(h.Store.Release(ctx, c), "Release again")
 	}

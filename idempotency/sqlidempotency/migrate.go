@@ -42,7 +42,7 @@ func (f files) migrations() (migrate.Set, error) {
 	if err != nil {
 		return migrate.Set{}, fmt.Errorf("sqlidempotency: %w", err)
 	}
-	rendered, err := migrate.Render(sub, f.named)
+	rendered, err := migrate.Render(sub, "*.sql", f.named)
 	if err != nil {
 		return migrate.Set{}, err
 	}

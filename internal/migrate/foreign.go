@@ -2,10 +2,13 @@ package migrate
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/millrace-go/millrace/internal/sqlrows"
 )
 
 // ErrForeignTable is returned by [Set.Up] on MySQL and MariaDB when a table exists that a
@@ -48,21 +51,12 @@ func (r runner) foreign(ctx context.Context, all []migration, applied map[int64]
 }
 
 // columns returns a table's columns, none when it is not there.
-func (r runner) columns(ctx context.Context, table string) (all []column, err error) {
-	rows, err := r.conn.QueryContext(ctx, `SELECT LOWER(column_name), LOWER(data_type) FROM information_schema.columns
+func (r runner) columns(ctx context.Context, table string) ([]column, error) {
+	return sqlrows.All(ctx, r.conn, func(rows *sql.Rows) (c column, err error) {
+		err = rows.Scan(&c.name, &c.base)
+		return c, err
+	}, `SELECT LOWER(column_name), LOWER(data_type) FROM information_schema.columns
 		WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ? ORDER BY ordinal_position`, r.Schema, table)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var c column
-		if err := rows.Scan(&c.name, &c.base); err != nil {
-			return nil, err
-		}
-		all = append(all, c)
-	}
-	return all, rows.Err()
 }
 
 // differs describes how an existing table differs from t, "" when it does not.

@@ -262,7 +262,7 @@ func TestRender(t *testing.T) {
 	out, err := migrate.Render(fstest.MapFS{
 		"0001_a.sql": {Data: []byte("CREATE TABLE {{t}} (a);")},
 		"readme.txt": {Data: []byte("{{t}}")},
-	}, func(text string) string { return strings.ReplaceAll(text, "{{t}}", "tickets") })
+	}, "*.sql", func(text string) string { return strings.ReplaceAll(text, "{{t}}", "tickets") })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,9 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"embed"
-	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/millrace-go/millrace/internal/sqlrows"
 )
 
 //go:embed sql/versions_*.sql
@@ -84,25 +85,17 @@ func (r runner) makeTable(ctx context.Context) error {
 }
 
 // applied returns the recorded versions.
-func (r runner) applied(ctx context.Context) (_ map[int64]bool, err error) {
+func (r runner) applied(ctx context.Context) (map[int64]bool, error) {
 	there, err := Exists(ctx, r.conn, r.Dialect, r.Schema, r.Table())
 	if err != nil || !there {
 		return nil, err
 	}
-	rows, err := r.conn.QueryContext(ctx, `SELECT version_id FROM `+r.table())
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
+	recorded, err := sqlrows.Column[int64](ctx, r.conn, `SELECT version_id FROM `+r.table())
 	versions := map[int64]bool{}
-	for rows.Next() {
-		var version int64
-		if err := rows.Scan(&version); err != nil {
-			return nil, err
-		}
+	for _, version := range recorded {
 		versions[version] = true
 	}
-	return versions, rows.Err()
+	return versions, err
 }
 
 func (r runner) recorded(ctx context.Context, version int64) (is bool, err error) {

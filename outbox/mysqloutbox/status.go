@@ -1,12 +1,10 @@
 package mysqloutbox
 
 import (
-	"context"
 	"database/sql"
 	"embed"
 	"fmt"
 	"io/fs"
-	"time"
 
 	"github.com/millrace-go/millrace/internal/log/mysqllog"
 	"github.com/millrace-go/millrace/internal/migrate"
@@ -20,8 +18,7 @@ var statusFiles embed.FS
 
 type statusStore struct {
 	*statusstore.Store
-	transactions
-	poll time.Duration
+	server
 }
 
 var (
@@ -40,16 +37,5 @@ func newStatus(db *sql.DB, names sqlname.Names, cfg Config) (driver.SQLStore, er
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Poll == 0 {
-		cfg.Poll = statusstore.WatchInterval
-	}
-	return &statusStore{Store: store, transactions: transactions{db}, poll: cfg.Poll}, nil
-}
-
-// Listen implements driver.Listener by polling, see Config.Poll.
-func (s *statusStore) Listen(ctx context.Context, wake func()) error {
-	if s.poll < 0 {
-		return fmt.Errorf("mysqloutbox: Config.Poll is negative: %w", driver.ErrUnsupported)
-	}
-	return s.Watch(ctx, s.poll, wake)
+	return &statusStore{store, server{transactions{db}, cfg.Poll, store.Watch}}, nil
 }

@@ -1,7 +1,6 @@
 package mysqloutbox
 
 import (
-	"context"
 	"database/sql"
 	"embed"
 	"errors"
@@ -47,9 +46,7 @@ type Config struct {
 
 type store struct {
 	*cursorstore.Store
-	transactions
-	log  *mysqllog.Log
-	poll time.Duration
+	server
 }
 
 var (
@@ -68,6 +65,9 @@ func New(db *sql.DB, cfg Config) (driver.SQLStore, error) {
 	if err := names.Validate("Config.Schema", "Config.Prefix"); err != nil {
 		return nil, fmt.Errorf("mysqloutbox: %w", err)
 	}
+	if cfg.Poll == 0 {
+		cfg.Poll = mysqllog.WatchInterval
+	}
 	if cfg.Status {
 		return newStatus(db, names, cfg)
 	}
@@ -83,18 +83,7 @@ func New(db *sql.DB, cfg Config) (driver.SQLStore, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Poll == 0 {
-		cfg.Poll = mysqllog.WatchInterval
-	}
-	return &store{Store: cursor, transactions: transactions{db}, log: log, poll: cfg.Poll}, nil
-}
-
-// Listen implements driver.Listener by polling, see Config.Poll.
-func (s *store) Listen(ctx context.Context, wake func()) error {
-	if s.poll < 0 {
-		return fmt.Errorf("mysqloutbox: Config.Poll is negative: %w", driver.ErrUnsupported)
-	}
-	return s.log.Watch(ctx, s.poll, wake)
+	return &store{cursor, server{transactions{db}, cfg.Poll, log.Watch}}, nil
 }
 
 // Classify classifies the errors of MySQL and MariaDB, for package fault.

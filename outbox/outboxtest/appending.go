@@ -9,16 +9,15 @@ import (
 	"strings"
 
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-func atomic(ctx context.Context, h Harness) error {
-	w, err := newWriter(h)
-	if err != nil {
-		return err
-	}
+func atomic(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	w := steps.Get(newWriter(h))
 	boom := errors.New("boom")
 	for i := range 3 {
 		err := h.InTx(ctx, func(ctx context.Context, tx sqltx.Execer) error {
@@ -34,22 +33,16 @@ func atomic(ctx context.Context, h Harness) error {
 		if !errors.Is(err, boom) {
 			return fmt.Errorf("the transaction returned %v, want the function's error", err)
 		}
-		if err := w.write(ctx, "kept"); err != nil {
-			return err
-		}
+		steps.Do(w.write(ctx, "kept"))
 	}
 	p := &Publisher{}
-	if err := drain(ctx, h, p, quick()); err != nil {
-		return err
-	}
+	steps.Do(drain(ctx, h, p, quick()))
 	return errors.Join(w.once(p.Published()), w.close(ctx))
 }
 
-func faithful(ctx context.Context, h Harness) error {
-	box, err := outbox.New(h.Store, outbox.Config{Encode: event.Binary{}.Encode})
-	if err != nil {
-		return err
-	}
+func faithful(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	box := steps.Get(outbox.New(h.Store, outbox.Config{Encode: event.Binary{}.Encode}))
 	events := make([]event.Event, 3)
 	for i, key := range []string{"", "a key", "ключ \"'<&"} {
 		if events[i], err = NewEvent(key, i+1); err != nil {
@@ -70,19 +63,14 @@ func faithful(ctx context.Context, h Harness) error {
 		return err
 	}
 	p := &Publisher{}
-	if err := drain(ctx, h, p, quick()); err != nil {
-		return err
-	}
+	steps.Do(drain(ctx, h, p, quick()))
 	got := p.Published()
 	if len(got) != len(want) {
 		return fmt.Errorf("%d messages were published, want %d", len(got), len(want))
 	}
 	for _, g := range got {
 		e := want[g.Message.UUID]
-		msg, err := event.Binary{}.Encode(e)
-		if err != nil {
-			return err
-		}
+		msg := steps.Get(event.Binary{}.Encode(e))
 		topic := "two"
 		if e.ID == events[0].ID {
 			topic = "one"
@@ -99,15 +87,10 @@ func faithful(ctx context.Context, h Harness) error {
 	return box.Close(ctx)
 }
 
-func invalid(ctx context.Context, h Harness) error {
-	w, err := newWriter(h)
-	if err != nil {
-		return err
-	}
-	good, err := NewEvent("good", 1)
-	if err != nil {
-		return err
-	}
+func invalid(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	w := steps.Get(newWriter(h))
+	good := steps.Get(NewEvent("good", 1))
 	bad := good
 	bad.ID, bad.Type = "the-bad-one", ""
 	var appended error
@@ -122,9 +105,7 @@ func invalid(ctx context.Context, h Harness) error {
 		return fmt.Errorf("appending an invalid event returned %v, want an error that names it", appended)
 	}
 	p := &Publisher{}
-	if err := drain(ctx, h, p, quick()); err != nil {
-		return err
-	}
+	steps.Do(drain(ctx, h, p, quick()))
 	if n := len(p.Published()); n != 0 {
 		return fmt.Errorf("%d events of a refused Append were published", n)
 	}
@@ -157,57 +138,38 @@ func manyShards(ctx context.Context, h Harness) error {
 	return orderPerKey(ctx, h)
 }
 
-func manyInOne(ctx context.Context, h Harness) error {
-	w, err := newWriter(h)
-	if err != nil {
-		return err
-	}
+func manyInOne(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	w := steps.Get(newWriter(h))
 	names := keys(40, "k")
 	var many []string
 	for range 50 {
 		many = append(many, names...)
 	}
-	if err := w.write(ctx, many...); err != nil {
-		return err
-	}
+	steps.Do(w.write(ctx, many...))
 	p := &Publisher{}
 	cfg := quick()
 	cfg.MinBatch, cfg.MaxBatch = 7, 333 // batches that end at odd positions
-	if err := drain(ctx, h, p, cfg); err != nil {
-		return err
-	}
+	steps.Do(drain(ctx, h, p, cfg))
 	return errors.Join(w.once(p.Published()), w.close(ctx))
 }
 
-func shardsFixed(ctx context.Context, h Harness) error {
+func shardsFixed(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	if h.Reopen == nil {
 		return nil
 	}
-	w, err := newWriter(h)
-	if err != nil {
-		return err
-	}
-	if err := w.write(ctx, "a"); err != nil {
-		return err
-	}
-	other, err := h.Reopen(3)
-	if err != nil {
-		return err
-	}
+	w := steps.Get(newWriter(h))
+	steps.Do(w.write(ctx, "a"))
+	other := steps.Get(h.Reopen(3))
 	if _, err := other.Shards(ctx); !errors.Is(err, driver.ErrShards) {
 		return fmt.Errorf("Shards with another number returned %v, want ErrShards", err)
 	}
-	relay, err := outbox.NewRelay(other, &Publisher{}, quick())
-	if err != nil {
-		return err
-	}
+	relay := steps.Get(outbox.NewRelay(other, &Publisher{}, quick()))
 	if err := relay.Run(ctx); !errors.Is(err, driver.ErrShards) {
 		return fmt.Errorf("Run with another number returned %v, want ErrShards", err)
 	}
-	v, err := newWriter(Harness{Store: other, InTx: h.InTx})
-	if err != nil {
-		return err
-	}
+	v := steps.Get(newWriter(Harness{Store: other, InTx: h.InTx}))
 	if err := v.write(ctx, "b"); !errors.Is(err, driver.ErrShards) {
 		return fmt.Errorf("Append with another number returned %v, want ErrShards", err)
 	}

@@ -6,36 +6,25 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/outbox/driver"
 )
 
-func retryParked(ctx context.Context, h Harness) error {
+func retryParked(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	store, ok := h.Store.(driver.Parking)
 	if !ok {
 		return nil
 	}
-	w, err := newWriter(h)
-	if err != nil {
-		return err
-	}
-	if err := w.write(ctx, "a", "b", "c"); err != nil {
-		return err
-	}
-	l, err := h.Store.Lease(ctx, 0, "parker", time.Minute)
-	if err != nil {
-		return err
-	}
-	b, err := h.Store.Read(ctx, l, driver.Query{Limit: 10})
-	if err != nil {
-		return err
-	}
+	w := steps.Get(newWriter(h))
+	steps.Do(w.write(ctx, "a", "b", "c"))
+	l := steps.Get(h.Store.Lease(ctx, 0, "parker", time.Minute))
+	b := steps.Get(h.Store.Read(ctx, l, driver.Query{Limit: 10}))
 	set := driver.Settlement{Move: b.Next, TTL: time.Minute}
 	for i := range b.Items {
 		set.Failures = append(set.Failures, driver.Failure{Item: &b.Items[i], State: driver.Parked, Attempts: 9, Error: "given up"})
 	}
-	if err := errors.Join(h.Store.Settle(ctx, l, set), h.Store.Release(ctx, l)); err != nil {
-		return err
-	}
+	steps.Do(errors.Join(h.Store.Settle(ctx, l, set), h.Store.Release(ctx, l)))
 	list, err := store.Parked(ctx, 0, 2)
 	if err != nil || len(list) != 2 {
 		return fmt.Errorf("Parked returned %d events, %v; want the 2 asked for", len(list), err)
@@ -45,18 +34,14 @@ func retryParked(ctx context.Context, h Harness) error {
 		return fmt.Errorf("Parked after the second returned %d events, %v; want the third", len(rest), err)
 	}
 	p := &Publisher{}
-	if err := drain(ctx, h, p, quick()); err != nil {
-		return err
-	}
+	steps.Do(drain(ctx, h, p, quick()))
 	if n := len(p.Published()); n != 0 {
 		return fmt.Errorf("%d parked events were published", n)
 	}
 	if n, err := store.Retry(ctx, rest[0].ID, 1<<60); err != nil || n != 1 {
 		return fmt.Errorf("Retry of a parked event and one that is not there returned %d, %v; want 1", n, err)
 	}
-	if err := drain(ctx, h, p, quick()); err != nil {
-		return err
-	}
+	steps.Do(drain(ctx, h, p, quick()))
 	got := p.Published()
 	if len(got) != 1 || got[0].Event.ID != rest[0].MessageID {
 		return fmt.Errorf("after its retry %d events were published, want the third with its id", len(got))
@@ -64,35 +49,25 @@ func retryParked(ctx context.Context, h Harness) error {
 	if n, err := store.RetryAll(ctx); err != nil || n != 2 {
 		return fmt.Errorf("RetryAll returned %d, %v; want 2", n, err)
 	}
-	if err := drain(ctx, h, p, quick()); err != nil {
-		return err
-	}
+	steps.Do(drain(ctx, h, p, quick()))
 	return errors.Join(w.once(p.Published()), w.close(ctx))
 }
 
-func prune(ctx context.Context, h Harness) error {
+func prune(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	store, ok := h.Store.(driver.Pruner)
 	if !ok {
 		return nil
 	}
-	w, err := newWriter(h)
-	if err != nil {
-		return err
-	}
-	if err := w.write(ctx, keys(10, "k")...); err != nil {
-		return err
-	}
+	w := steps.Get(newWriter(h))
+	steps.Do(w.write(ctx, keys(10, "k")...))
 	future := time.Now().Add(time.Hour)
 	if n, err := store.Prune(ctx, 0, future, 100); err != nil || n != 0 {
 		return fmt.Errorf("pruning deleted %d unpublished events, %v", n, err)
 	}
 	p := &Publisher{}
-	if err := drain(ctx, h, p, quick()); err != nil {
-		return err
-	}
-	if err := w.write(ctx, "later"); err != nil {
-		return err
-	}
+	steps.Do(drain(ctx, h, p, quick()))
+	steps.Do(w.write(ctx, "later"))
 	if n, err := store.Prune(ctx, 0, time.Now().Add(-time.Hour), 100); err != nil || n != 0 {
 		return fmt.Errorf("pruning deleted %d events that are younger than asked, %v", n, err)
 	}
@@ -120,40 +95,26 @@ func prune(ctx context.Context, h Harness) error {
 
 // pruneOfMany prunes one shard after the other: each has its own events, which no other one's
 // turn deletes.
-func pruneOfMany(ctx context.Context, h Harness) error {
+func pruneOfMany(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	store, ok := h.Store.(driver.Pruner)
 	if !ok {
 		return nil
 	}
-	w, err := newWriter(h)
-	if err != nil {
-		return err
-	}
+	w := steps.Get(newWriter(h))
 	const n = 48
 	for range 2 { // rows of a shard before and behind rows of each other shard
-		if err := w.write(ctx, keys(n/2, "k")...); err != nil {
-			return err
-		}
+		steps.Do(w.write(ctx, keys(n/2, "k")...))
 	}
-	shards, err := h.Store.Shards(ctx)
-	if err != nil {
-		return err
-	}
+	shards := steps.Get(h.Store.Shards(ctx))
 	events := make([]int, shards)
 	for shard := range shards {
-		l, b, err := readShard(ctx, h.Store, shard, n)
-		if err != nil {
-			return err
-		}
+		l, b := steps.Two(readShard(ctx, h.Store, shard, n))
 		events[shard] = len(b.Items)
-		if err := h.Store.Release(ctx, l); err != nil {
-			return err
-		}
+		steps.Do(h.Store.Release(ctx, l))
 	}
 	p := &Publisher{}
-	if err := drain(ctx, h, p, quick()); err != nil {
-		return err
-	}
+	steps.Do(drain(ctx, h, p, quick()))
 	future := time.Now().Add(time.Hour)
 	for shard, want := range events {
 		if got, err := store.Prune(ctx, shard, future, n); err != nil || got != want {
@@ -163,15 +124,13 @@ func pruneOfMany(ctx context.Context, h Harness) error {
 	return errors.Join(w.once(p.Published()), w.close(ctx))
 }
 
-func stats(ctx context.Context, h Harness) error {
+func stats(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	store, ok := h.Store.(driver.Inspector)
 	if !ok {
 		return nil
 	}
-	w, err := newWriter(h)
-	if err != nil {
-		return err
-	}
+	w := steps.Get(newWriter(h))
 	look := func() (driver.ShardStats, error) {
 		all, err := store.Stats(ctx)
 		if err != nil || len(all) != 1 {
@@ -179,23 +138,13 @@ func stats(ctx context.Context, h Harness) error {
 		}
 		return all[0], nil
 	}
-	st, err := look()
-	if err != nil {
-		return err
-	}
+	st := steps.Get(look())
 	if st != (driver.ShardStats{}) {
 		return fmt.Errorf("an empty outbox has stats %+v", st)
 	}
-	if _, err := settled(ctx, h, w); err != nil {
-		return err
-	}
-	l, err := h.Store.Lease(ctx, 0, "the holder", time.Minute)
-	if err != nil {
-		return err
-	}
-	if st, err = look(); err != nil {
-		return err
-	}
+	steps.Get(settled(ctx, h, w))
+	l := steps.Get(h.Store.Lease(ctx, 0, "the holder", time.Minute))
+	st = steps.Get(look())
 	if age := time.Since(st.Oldest); age < -time.Minute || age > time.Minute {
 		return fmt.Errorf("the oldest event was appended %v ago", age)
 	}
@@ -210,23 +159,15 @@ func stats(ctx context.Context, h Harness) error {
 		return fmt.Errorf("reading aside returned %d events, %v; want 1", len(b.Items), err)
 	}
 	parked := driver.Failure{Item: &b.Items[0], State: driver.Parked, Attempts: 3, Age: time.Hour, Error: "parked from aside"}
-	if err := h.Store.Settle(ctx, l, driver.Settlement{TTL: time.Minute, Failures: []driver.Failure{parked}}); err != nil {
-		return err
-	}
-	if st, err = look(); err != nil {
-		return err
-	}
+	steps.Do(h.Store.Settle(ctx, l, driver.Settlement{TTL: time.Minute, Failures: []driver.Failure{parked}}))
+	st = steps.Get(look())
 	st.Oldest = time.Time{}
 	want = driver.ShardStats{Backlog: 3, Aside: 1, Failing: 1, Parked: 2, Holder: "the holder"}
 	if st != want {
 		return fmt.Errorf("after an event aside was parked the stats are %+v, want %+v", st, want)
 	}
-	if err := h.Store.Release(ctx, l); err != nil {
-		return err
-	}
-	if st, err = look(); err != nil {
-		return err
-	}
+	steps.Do(h.Store.Release(ctx, l))
+	st = steps.Get(look())
 	if st.Holder != "" {
 		return fmt.Errorf("a released shard is held by %q", st.Holder)
 	}

@@ -6,30 +6,21 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/outbox/driver"
 )
 
-func readAhead(ctx context.Context, h Harness) error {
-	w, err := newWriter(h)
-	if err != nil {
-		return err
-	}
+func readAhead(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	w := steps.Get(newWriter(h))
 	for range 10 {
-		if err := w.write(ctx, "a", "b", "c"); err != nil {
-			return err
-		}
+		steps.Do(w.write(ctx, "a", "b", "c"))
 	}
-	l, err := h.Store.Lease(ctx, 0, "reader", time.Minute)
-	if err != nil {
-		return err
-	}
+	l := steps.Get(h.Store.Lease(ctx, 0, "reader", time.Minute))
 	var after driver.Mark
 	seen := map[string]bool{}
 	for {
-		b, err := h.Store.Read(ctx, l, driver.Query{After: after, Limit: 7})
-		if err != nil {
-			return err
-		}
+		b := steps.Get(h.Store.Read(ctx, l, driver.Query{After: after, Limit: 7}))
 		if len(b.Items) > 7 {
 			return fmt.Errorf("Read returned %d items, want 7 at most", len(b.Items))
 		}
@@ -47,33 +38,18 @@ func readAhead(ctx context.Context, h Harness) error {
 	if len(seen) != len(w.all) {
 		return fmt.Errorf("reading ahead returned %d events, want %d", len(seen), len(w.all))
 	}
-	if err := h.Store.Release(ctx, l); err != nil {
-		return err
-	}
+	steps.Do(h.Store.Release(ctx, l))
 	// The batch was not settled, so another holder reads all of it. An item's mark is as good
 	// as a batch's.
-	l, err = h.Store.Lease(ctx, 0, "settler", time.Minute)
-	if err != nil {
-		return err
-	}
+	l = steps.Get(h.Store.Lease(ctx, 0, "settler", time.Minute))
 	b, err := h.Store.Read(ctx, l, driver.Query{Limit: 10})
 	if err != nil || len(b.Items) != 10 {
 		return fmt.Errorf("the next holder read %d events, %v; want 10", len(b.Items), err)
 	}
-	if err := h.Store.Settle(ctx, l, driver.Settlement{Published: firstOf(b, 4), Move: b.Items[3].Mark, TTL: time.Minute}); err != nil {
-		return err
-	}
-	if err := h.Store.Release(ctx, l); err != nil {
-		return err
-	}
-	l, err = h.Store.Lease(ctx, 0, "third", time.Minute)
-	if err != nil {
-		return err
-	}
-	c, err := h.Store.Read(ctx, l, driver.Query{Limit: 100})
-	if err != nil {
-		return err
-	}
+	steps.Do(h.Store.Settle(ctx, l, driver.Settlement{Published: firstOf(b, 4), Move: b.Items[3].Mark, TTL: time.Minute}))
+	steps.Do(h.Store.Release(ctx, l))
+	l = steps.Get(h.Store.Lease(ctx, 0, "third", time.Minute))
+	c := steps.Get(h.Store.Read(ctx, l, driver.Query{Limit: 100}))
 	if len(c.Items) != len(w.all)-4 || c.Items[0].MessageID != b.Items[4].MessageID {
 		return fmt.Errorf("after four events were settled the next holder read %d, want %d from the fifth on", len(c.Items), len(w.all)-4)
 	}
@@ -87,11 +63,9 @@ func firstOf(b driver.Batch, n int) (items []*driver.Item) {
 	return items
 }
 
-func leaseExcludes(ctx context.Context, h Harness) error {
-	a, err := h.Store.Lease(ctx, 0, "a", time.Minute)
-	if err != nil {
-		return err
-	}
+func leaseExcludes(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	a := steps.Get(h.Store.Lease(ctx, 0, "a", time.Minute))
 	if _, err := h.Store.Lease(ctx, 0, "b", time.Minute); !errors.Is(err, driver.ErrLeaseHeld) {
 		return fmt.Errorf("a second holder got %v, want ErrLeaseHeld", err)
 	}
@@ -102,34 +76,21 @@ func leaseExcludes(ctx context.Context, h Harness) error {
 	if again.Token <= a.Token {
 		return fmt.Errorf("the token went from %d to %d; it must grow", a.Token, again.Token)
 	}
-	if err := h.Store.Release(ctx, again); err != nil {
-		return err
-	}
+	steps.Do(h.Store.Release(ctx, again))
 	b, err := h.Store.Lease(ctx, 0, "b", time.Minute)
 	if err != nil {
 		return fmt.Errorf("a released lease could not be taken: %w", err)
 	}
-	if err := h.Store.Release(ctx, a); err != nil {
-		return fmt.Errorf("releasing a lost lease: %w", err)
-	}
-	if err := h.Store.Settle(ctx, b, driver.Settlement{TTL: time.Minute}); err != nil {
-		return fmt.Errorf("a former holder's release took the lease of the present one: %w", err)
-	}
+	steps.Named(h.Store.Release(ctx, a), "releasing a lost lease")
+	steps.Named(h.Store.Settle(ctx, b, driver.Settlement{TTL: time.Minute}), "a former holder's release took the lease of the present one")
 	return h.Store.Release(ctx, b)
 }
 
-func fencing(ctx context.Context, h Harness) error {
-	w, err := newWriter(h)
-	if err != nil {
-		return err
-	}
-	if err := w.write(ctx, "a", "b", "c"); err != nil {
-		return err
-	}
-	stalled, err := h.Store.Lease(ctx, 0, "stalled", 100*time.Millisecond)
-	if err != nil {
-		return err
-	}
+func fencing(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	w := steps.Get(newWriter(h))
+	steps.Do(w.write(ctx, "a", "b", "c"))
+	stalled := steps.Get(h.Store.Lease(ctx, 0, "stalled", 100*time.Millisecond))
 	b, err := h.Store.Read(ctx, stalled, driver.Query{Limit: 10})
 	if err != nil || len(b.Items) != 3 {
 		return fmt.Errorf("read %d events, %v; want 3", len(b.Items), err)
@@ -158,13 +119,8 @@ func fencing(ctx context.Context, h Harness) error {
 			return fmt.Errorf("the stalled holder settled with %v, want ErrLeaseLost", err)
 		}
 	}
-	if err := h.Store.Release(ctx, heir); err != nil {
-		return err
-	}
-	third, err := h.Store.Lease(ctx, 0, "third", time.Minute)
-	if err != nil {
-		return err
-	}
+	steps.Do(h.Store.Release(ctx, heir))
+	third := steps.Get(h.Store.Lease(ctx, 0, "third", time.Minute))
 	if len(third.Aside) != 0 {
 		return fmt.Errorf("the stalled holder moved %v aside after it had lost the lease", third.Aside)
 	}
@@ -183,24 +139,13 @@ func fencing(ctx context.Context, h Harness) error {
 
 // shardsApart has two shards that are leased equally often, so that their tokens may be the same:
 // what the holder of one does changes nothing of the other.
-func shardsApart(ctx context.Context, h Harness) error {
-	w, err := newWriter(h)
-	if err != nil {
-		return err
-	}
-	if err := w.write(ctx, keys(16, "k")...); err != nil {
-		return err
-	}
-	own, err := h.Store.Lease(ctx, 0, "first", time.Minute)
-	if err != nil {
-		return err
-	}
-	if _, err := h.Store.Lease(ctx, 1, "brief", 100*time.Millisecond); err != nil {
-		return err
-	}
-	if err := h.Store.Settle(ctx, own, driver.Settlement{TTL: time.Minute}); err != nil {
-		return err
-	}
+func shardsApart(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	w := steps.Get(newWriter(h))
+	steps.Do(w.write(ctx, keys(16, "k")...))
+	own := steps.Get(h.Store.Lease(ctx, 0, "first", time.Minute))
+	steps.Get(h.Store.Lease(ctx, 1, "brief", 100*time.Millisecond))
+	steps.Do(h.Store.Settle(ctx, own, driver.Settlement{TTL: time.Minute}))
 	var other driver.Lease
 	err = eventually(ctx, "the lease of the other shard to run out", func() (bool, error) {
 		other, err = h.Store.Lease(ctx, 1, "second", time.Minute)
@@ -212,17 +157,13 @@ func shardsApart(ctx context.Context, h Harness) error {
 	if err != nil {
 		return err
 	}
-	if own, err = h.Store.Lease(ctx, 0, "first", time.Minute); err != nil {
-		return err
-	}
+	own = steps.Get(h.Store.Lease(ctx, 0, "first", time.Minute))
 	all, err := h.Store.Read(ctx, other, driver.Query{Limit: 100})
 	if err != nil || len(all.Items) == 0 {
 		return fmt.Errorf("read %d events of shard 1, %v", len(all.Items), err)
 	}
 	aside := driver.Failure{Item: &all.Items[0], State: driver.MovedAside, Attempts: 1, Error: "aside"}
-	if err := h.Store.Settle(ctx, other, driver.Settlement{TTL: time.Minute, Failures: []driver.Failure{aside}, Move: all.Items[0].Mark}); err != nil {
-		return err
-	}
+	steps.Do(h.Store.Settle(ctx, other, driver.Settlement{TTL: time.Minute, Failures: []driver.Failure{aside}, Move: all.Items[0].Mark}))
 	if b, err := h.Store.Read(ctx, own, driver.Query{Keys: []string{all.Items[0].Key}, Limit: 100}); err != nil || len(b.Items) != 0 {
 		return fmt.Errorf("reading aside under the lease of shard 0 returned %d events of shard 1, %v", len(b.Items), err)
 	}
@@ -230,21 +171,13 @@ func shardsApart(ctx context.Context, h Harness) error {
 	if err != nil || len(b.Items)+len(all.Items) != len(w.all) {
 		return fmt.Errorf("read %d and %d events of the shards, %v; want %d", len(b.Items), len(all.Items), err, len(w.all))
 	}
-	if err := h.Store.Settle(ctx, own, driver.Settlement{Published: firstOf(b, len(b.Items)), Move: b.Next, TTL: time.Minute}); err != nil {
-		return err
-	}
-	if err := h.Store.Release(ctx, own); err != nil {
-		return err
-	}
+	steps.Do(h.Store.Settle(ctx, own, driver.Settlement{Published: firstOf(b, len(b.Items)), Move: b.Next, TTL: time.Minute}))
+	steps.Do(h.Store.Release(ctx, own))
 	if _, err := h.Store.Lease(ctx, 1, "third", time.Minute); !errors.Is(err, driver.ErrLeaseHeld) {
 		return fmt.Errorf("with the lease of shard 0 the one of shard 1 was released: %v, want ErrLeaseHeld", err)
 	}
-	if err := h.Store.Release(ctx, other); err != nil {
-		return err
-	}
-	if other, err = h.Store.Lease(ctx, 1, "third", time.Minute); err != nil {
-		return err
-	}
+	steps.Do(h.Store.Release(ctx, other))
+	other = steps.Get(h.Store.Lease(ctx, 1, "third", time.Minute))
 	if b, err = h.Store.Read(ctx, other, driver.Query{Limit: 100}); err != nil || len(b.Items) != len(all.Items)-1 {
 		return fmt.Errorf("after shard 0 was settled shard 1 has %d events, %v; want %d", len(b.Items), err, len(all.Items)-1)
 	}

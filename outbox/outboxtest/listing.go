@@ -7,27 +7,23 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // failing lists a held event and a deferred one, but neither the parked one nor those that only
 // wait.
-func failing(ctx context.Context, h Harness) error {
+func failing(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	store, ok := h.Store.(driver.Failing)
 	if !ok {
 		return nil
 	}
-	w, err := newWriter(h)
-	if err != nil {
-		return err
-	}
+	w := steps.Get(newWriter(h))
 	if none, err := store.Failing(ctx, 0, 10); err != nil || len(none) != 0 {
 		return fmt.Errorf("in an empty outbox %d events fail, %v", len(none), err)
 	}
-	before, err := settled(ctx, h, w)
-	if err != nil {
-		return err
-	}
+	before := steps.Get(settled(ctx, h, w))
 	all, err := store.Failing(ctx, 0, 10)
 	if err != nil || len(all) != 2 {
 		return fmt.Errorf("%d events fail, %v; want 2: one aside and one held", len(all), err)
@@ -69,18 +65,14 @@ func failing(ctx context.Context, h Harness) error {
 
 // failingEnds publishes the held event of settled and parks the deferred one: neither is listed
 // any longer.
-func failingEnds(ctx context.Context, h Harness, store driver.Failing, aside int64) error {
-	l, err := h.Store.Lease(ctx, 0, "second", time.Minute)
-	if err != nil {
-		return err
-	}
+func failingEnds(ctx context.Context, h Harness, store driver.Failing, aside int64) (err error) {
+	defer steps.End(&err)
+	l := steps.Get(h.Store.Lease(ctx, 0, "second", time.Minute))
 	b, err := h.Store.Read(ctx, l, driver.Query{Limit: 1})
 	if err != nil || len(b.Items) != 1 {
 		return fmt.Errorf("read %d events, %v; want the held one", len(b.Items), err)
 	}
-	if err := h.Store.Settle(ctx, l, driver.Settlement{Published: []*driver.Item{&b.Items[0]}, Move: b.Next, TTL: time.Minute}); err != nil {
-		return err
-	}
+	steps.Do(h.Store.Settle(ctx, l, driver.Settlement{Published: []*driver.Item{&b.Items[0]}, Move: b.Next, TTL: time.Minute}))
 	if left, err := store.Failing(ctx, 0, 10); err != nil || len(left) != 1 || left[0].ID != aside {
 		return fmt.Errorf("after the held event got through %+v fail, %v; want the one aside", left, err)
 	}
@@ -89,9 +81,7 @@ func failingEnds(ctx context.Context, h Harness, store driver.Failing, aside int
 		return fmt.Errorf("read %d events aside, %v; want 1", len(b.Items), err)
 	}
 	parked := driver.Failure{Item: &b.Items[0], State: driver.Parked, Attempts: 3, Error: "given up"}
-	if err := h.Store.Settle(ctx, l, driver.Settlement{Failures: []driver.Failure{parked}, TTL: time.Minute}); err != nil {
-		return err
-	}
+	steps.Do(h.Store.Settle(ctx, l, driver.Settlement{Failures: []driver.Failure{parked}, TTL: time.Minute}))
 	if left, err := store.Failing(ctx, 0, 10); err != nil || len(left) != 0 {
 		return fmt.Errorf("after the other was parked %+v fail, %v; want none", left, err)
 	}
@@ -100,38 +90,26 @@ func failingEnds(ctx context.Context, h Harness, store driver.Failing, aside int
 
 // failingOfMany lists the failing events of several shards in pages, by id, and counts those of
 // each shard.
-func failingOfMany(ctx context.Context, h Harness) error {
+func failingOfMany(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	store, ok := h.Store.(driver.Failing)
 	if !ok {
 		return nil
 	}
-	w, err := newWriter(h)
-	if err != nil {
-		return err
-	}
+	w := steps.Get(newWriter(h))
 	const n = 24
-	if err := w.write(ctx, keys(n, "k")...); err != nil {
-		return err
-	}
-	shards, err := h.Store.Shards(ctx)
-	if err != nil {
-		return err
-	}
+	steps.Do(w.write(ctx, keys(n, "k")...))
+	shards := steps.Get(h.Store.Shards(ctx))
 	aside := make([]int, shards)
 	for shard := range shards {
-		l, b, err := readShard(ctx, h.Store, shard, n)
-		if err != nil {
-			return err
-		}
+		l, b := steps.Two(readShard(ctx, h.Store, shard, n))
 		aside[shard] = len(b.Items)
 		set := driver.Settlement{Move: b.Next, TTL: time.Minute}
 		for i := range b.Items {
 			b.Items[i].Attempts = 1
 			set.Failures = append(set.Failures, driver.Failure{Item: &b.Items[i], State: driver.MovedAside, Attempts: 1, Error: "no"})
 		}
-		if err := errors.Join(h.Store.Settle(ctx, l, set), h.Store.Release(ctx, l)); err != nil {
-			return err
-		}
+		steps.Do(errors.Join(h.Store.Settle(ctx, l, set), h.Store.Release(ctx, l)))
 	}
 	seen, of, after := 0, map[int]bool{}, int64(0)
 	for {

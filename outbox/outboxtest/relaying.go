@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/driver"
 )
@@ -29,15 +30,11 @@ func (d dying) Settle(ctx context.Context, l driver.Lease, s driver.Settlement) 
 
 func (dying) Release(context.Context, driver.Lease) error { return errKilled }
 
-func crash(ctx context.Context, h Harness) error {
-	w, err := newWriter(h)
-	if err != nil {
-		return err
-	}
+func crash(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	w := steps.Get(newWriter(h))
 	for range 20 {
-		if err := w.write(ctx, keys(10, "k")...); err != nil {
-			return err
-		}
+		steps.Do(w.write(ctx, keys(10, "k")...))
 	}
 	cfg := quick()
 	cfg.MinBatch, cfg.MaxBatch = 20, 50
@@ -46,10 +43,7 @@ func crash(ctx context.Context, h Harness) error {
 	// Two relays are killed one after the other, the third stays.
 	for i := range 2 {
 		before := len(p.Published())
-		stop, err := running(ctx, dying{h.Store}, p, cfg)
-		if err != nil {
-			return err
-		}
+		stop := steps.Get(running(ctx, dying{h.Store}, p, cfg))
 		err = p.WaitFor(ctx, before+1)
 		if e := stop(); !errors.Is(e, errKilled) && err == nil {
 			err = fmt.Errorf("the dying relay %d returned %v", i, e)
@@ -61,9 +55,7 @@ func crash(ctx context.Context, h Harness) error {
 			return fmt.Errorf("a relay published %d events before it settled any, want a batch of 50 at most", n)
 		}
 	}
-	if err := drain(ctx, h, p, cfg); err != nil {
-		return err
-	}
+	steps.Do(drain(ctx, h, p, cfg))
 	if n := Duplicates(p.Published()); n == 0 || n > 2*50 {
 		return fmt.Errorf("two crashes repeated %d events, want 1 to 100", n)
 	}
@@ -195,14 +187,10 @@ func published(p *Publisher, key string) (n int) {
 	return n
 }
 
-func strictWaits(ctx context.Context, h Harness) error {
-	w, err := newWriter(h)
-	if err != nil {
-		return err
-	}
-	if err := w.write(ctx, "bad", "good", "bad", "good"); err != nil {
-		return err
-	}
+func strictWaits(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	w := steps.Get(newWriter(h))
+	steps.Do(w.write(ctx, "bad", "good", "bad", "good"))
 	p := newPoison(map[string]error{"bad": errors.New("refused")})
 	cfg := single()
 	cfg.MaxAge, cfg.MaxRetries = -1, -1
@@ -222,19 +210,15 @@ func strictWaits(ctx context.Context, h Harness) error {
 	return errors.Join(err, w.once(p.Published()), w.close(ctx))
 }
 
-func byKeyPasses(ctx context.Context, h Harness) error {
-	w, err := newWriter(h)
-	if err != nil {
-		return err
-	}
+func byKeyPasses(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	w := steps.Get(newWriter(h))
 	p := newPoison(map[string]error{"bad": errors.New("refused")})
 	cfg := single()
 	cfg.Ordering, cfg.MaxAge, cfg.MaxRetries = outbox.ByKey, -1, -1
 	good := 0
 	step := func() error { // one more event of each, and the good ones pass
-		if err := w.write(ctx, "good", "bad", "good", "bad", "fine"); err != nil {
-			return err
-		}
+		steps.Do(w.write(ctx, "good", "bad", "good", "bad", "fine"))
 		good += 3
 		return p.WaitFor(ctx, good)
 	}
@@ -247,16 +231,11 @@ func byKeyPasses(ctx context.Context, h Harness) error {
 	if n := published(&p.Publisher, "bad"); n != 0 {
 		return fmt.Errorf("%d refused events were published", n)
 	}
-	l, err := h.Store.Lease(ctx, 0, "looking", time.Minute)
-	if err != nil {
-		return err
-	}
+	l := steps.Get(h.Store.Lease(ctx, 0, "looking", time.Minute))
 	if len(l.Aside) != 1 || l.Aside[0].Key != "bad" || l.Aside[0].Count == 0 {
 		return fmt.Errorf("%v stands aside, want the refused key", l.Aside)
 	}
-	if err := h.Store.Release(ctx, l); err != nil {
-		return err
-	}
+	steps.Do(h.Store.Release(ctx, l))
 	err = with(ctx, h, &p.Publisher, cfg, func() error {
 		p.cure()
 		return p.WaitFor(ctx, len(w.all))
@@ -265,14 +244,10 @@ func byKeyPasses(ctx context.Context, h Harness) error {
 }
 
 func parks(o outbox.Ordering) func(context.Context, Harness) error {
-	return func(ctx context.Context, h Harness) error {
-		w, err := newWriter(h)
-		if err != nil {
-			return err
-		}
-		if err := w.write(ctx, "bad", "good", "bad"); err != nil {
-			return err
-		}
+	return func(ctx context.Context, h Harness) (err error) {
+		defer steps.End(&err)
+		w := steps.Get(newWriter(h))
+		steps.Do(w.write(ctx, "bad", "good", "bad"))
 		p := newPoison(nil)
 		first := w.all[0].ID
 		p.Fail = func(_ string, e event.Event) error {
@@ -309,10 +284,7 @@ func parks(o outbox.Ordering) func(context.Context, Harness) error {
 			return fmt.Errorf("%d events of the failing one's key were published, want the one behind it", n)
 		}
 		if store, ok := h.Store.(driver.Parking); ok {
-			list, err := store.Parked(ctx, 0, 10)
-			if err != nil {
-				return err
-			}
+			list := steps.Get(store.Parked(ctx, 0, 10))
 			if len(list) != 1 || list[0].MessageID != first || list[0].Attempts < 2 || list[0].LastError != "refused for ever" {
 				return fmt.Errorf("the parked events are %+v, want the first with its error and attempts", list)
 			}
@@ -325,15 +297,11 @@ func parks(o outbox.Ordering) func(context.Context, Harness) error {
 // unreachable refuses all messages for many times the MaxAge: first with classified errors,
 // then with unclassified ones.
 func unreachable(o outbox.Ordering) func(context.Context, Harness) error {
-	return func(ctx context.Context, h Harness) error {
-		w, err := newWriter(h)
-		if err != nil {
-			return err
-		}
+	return func(ctx context.Context, h Harness) (err error) {
+		defer steps.End(&err)
+		w := steps.Get(newWriter(h))
 		for range 5 {
-			if err := w.write(ctx, keys(5, "k")...); err != nil {
-				return err
-			}
+			steps.Do(w.write(ctx, keys(5, "k")...))
 		}
 		p := newPoison(nil)
 		cfg := single()
@@ -354,9 +322,7 @@ func unreachable(o outbox.Ordering) func(context.Context, Harness) error {
 			return fmt.Errorf("%d events were published through a publisher that was away", n)
 		}
 		p.cure()
-		if err := drain(ctx, h, &p.Publisher, cfg); err != nil {
-			return err
-		}
+		steps.Do(drain(ctx, h, &p.Publisher, cfg))
 		return errors.Join(err, w.once(p.Published()), w.close(ctx))
 	}
 }

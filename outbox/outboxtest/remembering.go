@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/outbox/driver"
 )
 
@@ -43,18 +44,11 @@ func settled(ctx context.Context, h Harness, w *writer) (driver.Batch, error) {
 	return b, h.Store.Release(ctx, l)
 }
 
-func settleTwice(ctx context.Context, h Harness) error {
-	w, err := newWriter(h)
-	if err != nil {
-		return err
-	}
-	if _, err := settled(ctx, h, w); err != nil {
-		return err
-	}
-	l, err := h.Store.Lease(ctx, 0, "second", time.Minute)
-	if err != nil {
-		return err
-	}
+func settleTwice(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	w := steps.Get(newWriter(h))
+	steps.Get(settled(ctx, h, w))
+	l := steps.Get(h.Store.Lease(ctx, 0, "second", time.Minute))
 	if len(l.Aside) != 1 || l.Aside[0].Key != "aside" || l.Aside[0].Count != 2 {
 		return fmt.Errorf("after settling twice %v stands aside, want two events of one key", l.Aside)
 	}
@@ -68,18 +62,11 @@ func settleTwice(ctx context.Context, h Harness) error {
 }
 
 // cursorStays settles failures after a move: they must not move the cursor back.
-func cursorStays(ctx context.Context, h Harness) error {
-	w, err := newWriter(h)
-	if err != nil {
-		return err
-	}
-	if err := w.write(ctx, "a", "b", "c", "d"); err != nil {
-		return err
-	}
-	l, err := h.Store.Lease(ctx, 0, "first", time.Minute)
-	if err != nil {
-		return err
-	}
+func cursorStays(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	w := steps.Get(newWriter(h))
+	steps.Do(w.write(ctx, "a", "b", "c", "d"))
+	l := steps.Get(h.Store.Lease(ctx, 0, "first", time.Minute))
 	b, err := h.Store.Read(ctx, l, driver.Query{Limit: 10})
 	if err != nil || len(b.Items) != 4 {
 		return fmt.Errorf("read %d events, %v; want 4", len(b.Items), err)
@@ -90,16 +77,10 @@ func cursorStays(ctx context.Context, h Harness) error {
 		{TTL: time.Minute},
 		{Failures: []driver.Failure{held}, TTL: time.Minute},
 	} {
-		if err := h.Store.Settle(ctx, l, s); err != nil {
-			return err
-		}
+		steps.Do(h.Store.Settle(ctx, l, s))
 	}
-	if err := h.Store.Release(ctx, l); err != nil {
-		return err
-	}
-	if l, err = h.Store.Lease(ctx, 0, "second", time.Minute); err != nil {
-		return err
-	}
+	steps.Do(h.Store.Release(ctx, l))
+	l = steps.Get(h.Store.Lease(ctx, 0, "second", time.Minute))
 	c, err := h.Store.Read(ctx, l, driver.Query{Limit: 10})
 	if err != nil || len(c.Items) != 2 || c.Items[0].ID != b.Items[2].ID {
 		return fmt.Errorf("the next holder read %d events, %v; want the two behind the cursor", len(c.Items), err)
@@ -107,19 +88,11 @@ func cursorStays(ctx context.Context, h Harness) error {
 	return errors.Join(h.Store.Release(ctx, l), w.close(ctx))
 }
 
-func heldRemembered(ctx context.Context, h Harness) error {
-	w, err := newWriter(h)
-	if err != nil {
-		return err
-	}
-	before, err := settled(ctx, h, w)
-	if err != nil {
-		return err
-	}
-	l, err := h.Store.Lease(ctx, 0, "second", time.Minute)
-	if err != nil {
-		return err
-	}
+func heldRemembered(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	w := steps.Get(newWriter(h))
+	before := steps.Get(settled(ctx, h, w))
+	l := steps.Get(h.Store.Lease(ctx, 0, "second", time.Minute))
 	b, err := h.Store.Read(ctx, l, driver.Query{Limit: 10})
 	if err != nil || len(b.Items) != 2 {
 		return fmt.Errorf("the next holder read %d events, %v; want the held one and the one behind", len(b.Items), err)
@@ -133,15 +106,9 @@ func heldRemembered(ctx context.Context, h Harness) error {
 		return errors.New("the event behind the held one has attempts")
 	}
 	// After the event is published, none of its state is left.
-	err = h.Store.Settle(ctx, l, driver.Settlement{Published: []*driver.Item{held, &b.Items[1]}, Move: b.Next, TTL: time.Minute})
-	if err != nil {
-		return err
-	}
+	steps.Do(h.Store.Settle(ctx, l, driver.Settlement{Published: []*driver.Item{held, &b.Items[1]}, Move: b.Next, TTL: time.Minute}))
 	if i, ok := h.Store.(driver.Inspector); ok {
-		st, err := i.Stats(ctx)
-		if err != nil {
-			return err
-		}
+		st := steps.Get(i.Stats(ctx))
 		if st[0].Failing != 1 || st[0].Backlog != 2 {
 			return fmt.Errorf("after the held event got through %d fail and %d wait, want 1 and 2 (aside)", st[0].Failing, st[0].Backlog)
 		}
@@ -149,19 +116,11 @@ func heldRemembered(ctx context.Context, h Harness) error {
 	return errors.Join(h.Store.Release(ctx, l), w.close(ctx))
 }
 
-func asideRemembered(ctx context.Context, h Harness) error {
-	w, err := newWriter(h)
-	if err != nil {
-		return err
-	}
-	before, err := settled(ctx, h, w)
-	if err != nil {
-		return err
-	}
-	l, err := h.Store.Lease(ctx, 0, "second", time.Minute)
-	if err != nil {
-		return err
-	}
+func asideRemembered(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	w := steps.Get(newWriter(h))
+	before := steps.Get(settled(ctx, h, w))
+	l := steps.Get(h.Store.Lease(ctx, 0, "second", time.Minute))
 	if len(l.Aside) != 1 || l.Aside[0].Wait <= 50*time.Minute || l.Aside[0].Wait > time.Hour {
 		return fmt.Errorf("%+v stands aside, want one key that waits an hour", l.Aside)
 	}
@@ -191,9 +150,7 @@ func asideRemembered(ctx context.Context, h Harness) error {
 	if err != nil || len(b.Items) != 1 || b.Items[0].Attempts != 3 || b.Items[0].Age != 2*time.Second {
 		return fmt.Errorf("after another failure the event aside is %+v, %v", b.Items, err)
 	}
-	if err := h.Store.Settle(ctx, l, driver.Settlement{TTL: time.Minute, Published: []*driver.Item{&b.Items[0]}}); err != nil {
-		return err
-	}
+	steps.Do(h.Store.Settle(ctx, l, driver.Settlement{TTL: time.Minute, Published: []*driver.Item{&b.Items[0]}}))
 	b, err = h.Store.Read(ctx, l, driver.Query{Keys: []string{"aside"}, Limit: 10})
 	if err != nil || len(b.Items) != 1 || b.Items[0].MessageID != before.Items[2].MessageID {
 		return fmt.Errorf("after the first got through %d events stand aside, %v; want the second", len(b.Items), err)

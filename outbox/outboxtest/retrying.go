@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/driver"
 )
@@ -38,14 +39,10 @@ func split(got []Publication) (rest, dead []Publication) {
 }
 
 // maxRetries has one event of a key fail while others are published.
-func maxRetries(ctx context.Context, h Harness) error {
-	w, err := newWriter(h)
-	if err != nil {
-		return err
-	}
-	if err := w.write(ctx, "bad", "good", "bad"); err != nil {
-		return err
-	}
+func maxRetries(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	w := steps.Get(newWriter(h))
+	steps.Do(w.write(ctx, "bad", "good", "bad"))
 	first := w.all[0]
 	var tries syncatomic.Int32
 	p := &Publisher{Fail: func(topic string, e event.Event) error {
@@ -83,9 +80,7 @@ func maxRetries(ctx context.Context, h Harness) error {
 		return fmt.Errorf("the event was parked after %d attempts, want a first one and 3 retries", n)
 	}
 	rest, dead := split(p.Published())
-	if err := parkedWith(ctx, h, first, dead, int(tries.Load()), start); err != nil {
-		return err
-	}
+	steps.Do(parkedWith(ctx, h, first, dead, int(tries.Load()), start))
 	w.all = slices.DeleteFunc(w.all, func(e event.Event) bool { return e.ID == first.ID })
 	return errors.Join(w.once(rest), w.close(ctx))
 }
@@ -124,14 +119,10 @@ func parkedWith(ctx context.Context, h Harness, e event.Event, dead []Publicatio
 
 // lonePoison has no other event beside the failing one: only its dead letter can show that the
 // publisher works.
-func lonePoison(ctx context.Context, h Harness) error {
-	w, err := newWriter(h)
-	if err != nil {
-		return err
-	}
-	if err := w.write(ctx, "bad"); err != nil {
-		return err
-	}
+func lonePoison(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	w := steps.Get(newWriter(h))
+	steps.Do(w.write(ctx, "bad"))
 	var tries syncatomic.Int32
 	p := &Publisher{Fail: func(topic string, _ event.Event) error {
 		if isDeadLetter(topic) {
@@ -141,9 +132,7 @@ func lonePoison(ctx context.Context, h Harness) error {
 		return errors.New("refused for ever")
 	}}
 	start := time.Now()
-	if err := drain(ctx, h, p, counting()); err != nil {
-		return err
-	}
+	steps.Do(drain(ctx, h, p, counting()))
 	if n := tries.Load(); n != 4 {
 		return fmt.Errorf("the lone event was parked after %d attempts, want a first one and 3 retries", n)
 	}
@@ -156,15 +145,11 @@ func lonePoison(ctx context.Context, h Harness) error {
 
 // awaySpendsNothing has a publisher that is unreachable for many times the retries: with
 // classified errors, then with unclassified ones.
-func awaySpendsNothing(ctx context.Context, h Harness) error {
-	w, err := newWriter(h)
-	if err != nil {
-		return err
-	}
+func awaySpendsNothing(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	w := steps.Get(newWriter(h))
 	for range 3 {
-		if err := w.write(ctx, keys(5, "k")...); err != nil {
-			return err
-		}
+		steps.Do(w.write(ctx, keys(5, "k")...))
 	}
 	p := newPoison(nil)
 	cfg := counting()
@@ -182,9 +167,7 @@ func awaySpendsNothing(ctx context.Context, h Harness) error {
 		}
 	}
 	p.cure()
-	if err := drain(ctx, h, &p.Publisher, cfg); err != nil {
-		return err
-	}
+	steps.Do(drain(ctx, h, &p.Publisher, cfg))
 	if id := early.Load(); id != nil {
 		return fmt.Errorf("parked %s although nothing got through", *id)
 	}
@@ -192,14 +175,10 @@ func awaySpendsNothing(ctx context.Context, h Harness) error {
 }
 
 // refusedDeadLetter refuses the event and its dead letter, while others are published.
-func refusedDeadLetter(ctx context.Context, h Harness) error {
-	w, err := newWriter(h)
-	if err != nil {
-		return err
-	}
-	if err := w.write(ctx, "bad", "good"); err != nil {
-		return err
-	}
+func refusedDeadLetter(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	w := steps.Get(newWriter(h))
+	steps.Do(w.write(ctx, "bad", "good"))
 	first := w.all[0].ID
 	p := &Publisher{Fail: func(_ string, e event.Event) error {
 		if e.ID == first {

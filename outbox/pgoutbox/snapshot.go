@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/sqlrows"
 	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 )
@@ -48,7 +49,7 @@ func (s *snapshots) OldestSnapshot(ctx context.Context) (driver.Snapshot, error)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	err := sqlstore.Each(ctx, s.db, oldestSnapshot, nil, func(rows *sql.Rows) error {
+	err := sqlrows.Each(ctx, s.db, func(rows *sql.Rows) error {
 		var name, xmin string
 		var micros sql.NullInt64
 		if err := rows.Scan(&name, &xmin, &micros); err != nil {
@@ -71,7 +72,7 @@ func (s *snapshots) OldestSnapshot(ctx context.Context) (driver.Snapshot, error)
 			oldest = driver.Snapshot{Age: max(age, 0), Holder: name}
 		}
 		return nil
-	})
+	}, oldestSnapshot)
 	if err != nil {
 		return driver.Snapshot{}, fmt.Errorf("pgoutbox: oldest snapshot: %w", err)
 	}

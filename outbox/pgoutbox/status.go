@@ -16,7 +16,6 @@ import (
 	"github.com/millrace-go/millrace/internal/sqlname"
 	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/statusstore"
-	"github.com/millrace-go/millrace/sqltx"
 )
 
 //go:embed sql/status/*.sql
@@ -24,9 +23,8 @@ var statusFiles embed.FS
 
 type statusStore struct {
 	*statusstore.Store
-	*snapshots
+	server
 	db     *sql.DB
-	log    *pglog.Log
 	reader *windows
 	sql    struct{ sweep, rebaseRows, rebasePruned, rebaseLease string }
 	// settled counts the Settles of each shard: see Settle.
@@ -64,7 +62,7 @@ func newStatus(db *sql.DB, names sqlname.Names, cfg Config) (driver.SQLStore, er
 		return nil, err
 	}
 	s := &statusStore{
-		Store: store, snapshots: &snapshots{db: db}, db: db, log: log, reader: reader, settled: make([]atomic.Int64, max(cfg.Shards, 1)),
+		Store: store, server: server{&snapshots{db: db}, log}, db: db, reader: reader, settled: make([]atomic.Int64, max(cfg.Shards, 1)),
 	}
 	err = statusTexts(names, map[string]*string{
 		"sweep": &s.sql.sweep, "rebase_rows": &s.sql.rebaseRows, "rebase_pruned": &s.sql.rebasePruned, "rebase_lease": &s.sql.rebaseLease,
@@ -137,28 +135,14 @@ func (s *statusStore) Prune(ctx context.Context, shard int, before time.Time, li
 	return s.log.Prune(ctx, shard, before, limit)
 }
 
-// Adopt implements driver.Adopter.
-func (s *statusStore) Adopt(ctx context.Context) error { return adopt(ctx, s.log) }
-
-// Notify implements driver.Notifier: one NOTIFY in a transaction of its own.
-func (s *statusStore) Notify(ctx context.Context) error { return s.log.Notify(ctx) }
-
-// NotifyIn implements driver.Notifier: the NOTIFY is sent by the commit of tx.
-func (s *statusStore) NotifyIn(ctx context.Context, tx sqltx.Execer) error {
-	return notifyIn(ctx, tx, s.log)
-}
-
-// Listen implements driver.Listener. It keeps one connection of the pool.
-func (s *statusStore) Listen(ctx context.Context, wake func()) error { return listen(ctx, s.log, wake) }
-
 // Retry implements driver.Parking, and wakes the relays of other processes.
 func (s *statusStore) Retry(ctx context.Context, ids ...int64) (int, error) {
 	n, err := s.Store.Retry(ctx, ids...)
-	return n, tell(ctx, s.log, n, err)
+	return s.retried(ctx, n, err)
 }
 
 // RetryAll implements driver.Parking, and wakes the relays of other processes.
 func (s *statusStore) RetryAll(ctx context.Context) (int, error) {
 	n, err := s.Store.RetryAll(ctx)
-	return n, tell(ctx, s.log, n, err)
+	return s.retried(ctx, n, err)
 }

@@ -43,8 +43,7 @@ type Config struct {
 
 type store struct {
 	*cursorstore.Store
-	*snapshots
-	log *pglog.Log
+	server
 }
 
 var (
@@ -82,32 +81,20 @@ func New(db *sql.DB, cfg Config) (driver.SQLStore, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &store{Store: cursor, snapshots: &snapshots{db: db}, log: log}, nil
+	return &store{cursor, server{&snapshots{db: db}, log}}, nil
 }
-
-// Notify implements driver.Notifier: one NOTIFY in a transaction of its own.
-func (s *store) Notify(ctx context.Context) error { return s.log.Notify(ctx) }
-
-// NotifyIn implements driver.Notifier: the NOTIFY is sent by the commit of tx.
-func (s *store) NotifyIn(ctx context.Context, tx sqltx.Execer) error { return notifyIn(ctx, tx, s.log) }
-
-// Listen implements driver.Listener. It keeps one connection of the pool.
-func (s *store) Listen(ctx context.Context, wake func()) error { return listen(ctx, s.log, wake) }
 
 // Retry implements driver.Parking, and wakes the relays of other processes.
 func (s *store) Retry(ctx context.Context, ids ...int64) (int, error) {
 	n, err := s.Store.Retry(ctx, ids...)
-	return n, tell(ctx, s.log, n, err)
+	return s.retried(ctx, n, err)
 }
 
 // RetryAll implements driver.Parking, and wakes the relays of other processes.
 func (s *store) RetryAll(ctx context.Context) (int, error) {
 	n, err := s.Store.RetryAll(ctx)
-	return n, tell(ctx, s.log, n, err)
+	return s.retried(ctx, n, err)
 }
-
-// Adopt implements driver.Adopter.
-func (s *store) Adopt(ctx context.Context) error { return adopt(ctx, s.log) }
 
 // Tx lets Append write in a native pgx transaction. Package pgxtx wakes the relays after the
 // commit of its own transactions; after the commit of any other, call Outbox.Wake.

@@ -46,7 +46,7 @@ func OpenReader(path string, conns int) (*sql.DB, error) {
 // processes may call it at once. It refuses a pool whose writers would fail instead of waiting
 // for each other.
 func (s *store) Migrate(ctx context.Context) error {
-	if err := impatient(ctx, s.db); err != nil {
+	if err := s.impatient(ctx); err != nil {
 		return err
 	}
 	return s.Store.Migrate(ctx)
@@ -54,7 +54,7 @@ func (s *store) Migrate(ctx context.Context) error {
 
 // Migrate creates or updates the outbox's tables, like the Migrate of the other store.
 func (s *statusStore) Migrate(ctx context.Context) error {
-	if err := impatient(ctx, s.db); err != nil {
+	if err := s.impatient(ctx); err != nil {
 		return err
 	}
 	return s.Store.Migrate(ctx)
@@ -62,12 +62,12 @@ func (s *statusStore) Migrate(ctx context.Context) error {
 
 // impatient refuses a pool that will fail sooner or later: a pool of several connections which
 // do not wait while another one writes.
-func impatient(ctx context.Context, db *sql.DB) error {
-	if db.Stats().MaxOpenConnections == 1 {
+func (f file) impatient(ctx context.Context) error {
+	if f.db.Stats().MaxOpenConnections == 1 {
 		return nil
 	}
 	var timeout int
-	if err := db.QueryRowContext(ctx, `PRAGMA busy_timeout`).Scan(&timeout); err != nil {
+	if err := f.db.QueryRowContext(ctx, `PRAGMA busy_timeout`).Scan(&timeout); err != nil {
 		return fmt.Errorf("sqliteoutbox: read busy_timeout: %w", err)
 	}
 	if timeout == 0 {

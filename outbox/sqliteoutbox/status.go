@@ -1,7 +1,6 @@
 package sqliteoutbox
 
 import (
-	"context"
 	"database/sql"
 	"embed"
 	"fmt"
@@ -18,7 +17,7 @@ var statusFiles embed.FS
 
 type statusStore struct {
 	*statusstore.Store
-	db, reader *sql.DB
+	file
 }
 
 var (
@@ -35,10 +34,5 @@ func newStatus(db *sql.DB, names sqlname.Names, cfg Config) (driver.SQLStore, er
 	if err != nil {
 		return nil, err
 	}
-	return &statusStore{Store: store, db: db, reader: cfg.Reader}, nil
-}
-
-// Listen implements driver.Listener. It needs Config.Reader.
-func (s *statusStore) Listen(ctx context.Context, wake func()) error {
-	return listen(ctx, s.reader, wake)
+	return &statusStore{store, file{db, cfg.Reader}}, nil
 }

@@ -42,7 +42,7 @@ type Config struct {
 
 type store struct {
 	*cursorstore.Store
-	db, reader *sql.DB
+	file
 }
 
 var (
@@ -76,20 +76,21 @@ func New(db *sql.DB, cfg Config) (driver.SQLStore, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &store{Store: cursor, db: db, reader: cfg.Reader}, nil
+	return &store{cursor, file{db, cfg.Reader}}, nil
 }
 
-// Listen implements driver.Listener. It needs Config.Reader.
-func (s *store) Listen(ctx context.Context, wake func()) error { return listen(ctx, s.reader, wake) }
+// file is the pools of both stores.
+type file struct{ db, reader *sql.DB }
 
-func listen(ctx context.Context, reader *sql.DB, wake func()) error {
-	if reader == nil {
+// Listen implements driver.Listener. It needs Config.Reader.
+func (f file) Listen(ctx context.Context, wake func()) error {
+	if f.reader == nil {
 		return fmt.Errorf("sqliteoutbox: listen needs a Reader in the configuration: %w", driver.ErrUnsupported)
 	}
-	if reader.Stats().MaxOpenConnections == 1 {
+	if f.reader.Stats().MaxOpenConnections == 1 {
 		return fmt.Errorf("sqliteoutbox: Reader: %w", driver.ErrOneConnection)
 	}
-	return sqlitelog.Watch(ctx, reader, wake)
+	return sqlitelog.Watch(ctx, f.reader, wake)
 }
 
 // Classify classifies SQLite's errors, for package fault.

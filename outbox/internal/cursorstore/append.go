@@ -2,8 +2,6 @@ package cursorstore
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/log"
@@ -33,27 +31,3 @@ func labels(e event.Event) []string { return []string{e.Type, e.AggregateType, e
 
 // Shards implements driver.Store.
 func (s *Store) Shards(ctx context.Context) (int, error) { return s.number.Store(ctx, s.db) }
-
-// settings connects the number of shards with its statements.
-func (s *Store) settings() {
-	s.number.Put = func(ctx context.Context, x sqltx.Execer, name, value string) (int64, error) {
-		return affected(x.ExecContext(ctx, s.sql.settingsPut, name, value))
-	}
-	s.number.Check = func(ctx context.Context, x sqltx.Execer, name, value string) (int64, error) {
-		return affected(x.ExecContext(ctx, s.sql.settingsCheck, name, value))
-	}
-	s.number.Get = func(ctx context.Context, name string) (stored string, err error) {
-		err = s.db.QueryRowContext(ctx, s.sql.settingsGet, name).Scan(&stored)
-		if errors.Is(err, sql.ErrNoRows) {
-			err = nil
-		}
-		return stored, err
-	}
-}
-
-func affected(res sql.Result, err error) (int64, error) {
-	if err != nil {
-		return 0, err
-	}
-	return res.RowsAffected()
-}

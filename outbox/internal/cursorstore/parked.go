@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/sqlrows"
 	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/headers"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
@@ -20,23 +21,13 @@ import (
 
 // Parked implements driver.Parking.
 func (s *Store) Parked(ctx context.Context, after int64, limit int) ([]driver.ParkedEvent, error) {
-	var out []driver.ParkedEvent
-	err := s.each(ctx, s.sql.failedList, []any{after, limit}, func(rows *sql.Rows) error {
-		p, err := sqlstore.ScanParked(rows)
-		out = append(out, p)
-		return err
-	})
+	out, err := sqlrows.All(ctx, s.db, sqlstore.ScanParked, s.sql.failedList, after, limit)
 	return out, wrap("list parked events", err)
 }
 
 // Failing implements driver.Failing.
 func (s *Store) Failing(ctx context.Context, after int64, limit int) ([]driver.FailingEvent, error) {
-	var out []driver.FailingEvent
-	err := s.each(ctx, s.sql.failing, []any{after, limit}, func(rows *sql.Rows) error {
-		f, err := sqlstore.ScanFailing(rows)
-		out = append(out, f)
-		return err
-	})
+	out, err := sqlrows.All(ctx, s.db, sqlstore.ScanFailing, s.sql.failing, after, limit)
 	return out, wrap("list failing events", err)
 }
 
@@ -65,16 +56,13 @@ func (s *Store) Retry(ctx context.Context, ids ...int64) (n int, err error) {
 func (s *Store) RetryAll(ctx context.Context) (int, error) { return sqlstore.RetryAll(ctx, s) }
 
 func (s *Store) takeFailed(ctx context.Context, tx *sql.Tx, ids string) ([]log.Entry, error) {
-	var entries []log.Entry
-	err := sqlstore.Each(ctx, tx, s.sql.failedTake, []any{ids}, func(rows *sql.Rows) error {
-		var e log.Entry
+	entries, err := sqlrows.All(ctx, tx, func(rows *sql.Rows) (e log.Entry, err error) {
 		if err := rows.Scan(&e.ID, &e.Topic, &e.MessageID, &e.Key, &e.Headers, &e.Payload); err != nil {
-			return err
+			return e, err
 		}
 		e.Lane, e.Labels = log.LaneOf(e.Key, s.shards), relabel(e)
-		entries = append(entries, e)
-		return nil
-	})
+		return e, nil
+	}, s.sql.failedTake, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +106,7 @@ func (s *Store) Stats(ctx context.Context) ([]driver.ShardStats, error) {
 		return &out[i]
 	}
 	var shard int
-	err := s.each(ctx, s.sql.retriesCount, nil, func(rows *sql.Rows) error {
+	err := sqlrows.Each(ctx, s.db, func(rows *sql.Rows) error {
 		var aside, failing int
 		var oldest int64
 		if err := rows.Scan(&shard, &aside, &failing, &oldest); err != nil {
@@ -131,26 +119,26 @@ func (s *Store) Stats(ctx context.Context) ([]driver.ShardStats, error) {
 			st.Oldest = t
 		}
 		return nil
-	})
+	}, s.sql.retriesCount)
 	if err == nil {
-		err = s.each(ctx, s.sql.failedCount, nil, func(rows *sql.Rows) error {
+		err = sqlrows.Each(ctx, s.db, func(rows *sql.Rows) error {
 			var n int
 			if err := rows.Scan(&shard, &n); err != nil {
 				return err
 			}
 			at(shard).Parked = n
 			return nil
-		})
+		}, s.sql.failedCount)
 	}
 	if err == nil {
-		err = s.each(ctx, s.sql.owner, []any{consumer}, func(rows *sql.Rows) error {
+		err = sqlrows.Each(ctx, s.db, func(rows *sql.Rows) error {
 			var name string
 			if err := rows.Scan(&shard, &name); err != nil {
 				return err
 			}
 			at(shard).Holder = name
 			return nil
-		})
+		}, s.sql.owner, consumer)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("outbox: stats: %w", err)

@@ -7,7 +7,6 @@ import (
 
 // statements is the text of each statement in the store's dialect.
 type statements struct {
-	settingsGet, settingsCheck, settingsPut         string
 	asideKeys, asideRead, held                      string
 	retryPut, retryFail, retryDelete, retriesCount  string
 	failedPut, failedList, failedTake, failedDelete string
@@ -16,7 +15,6 @@ type statements struct {
 
 func (s *statements) load(files fs.FS) error {
 	for name, into := range map[string]*string{
-		"settings_get": &s.settingsGet, "settings_check": &s.settingsCheck, "settings_put": &s.settingsPut,
 		"aside_keys": &s.asideKeys, "aside_read": &s.asideRead, "held": &s.held,
 		"retry_put": &s.retryPut, "retry_fail": &s.retryFail, "retry_delete": &s.retryDelete,
 		"retries_count": &s.retriesCount, "failed_put": &s.failedPut, "failed_list": &s.failedList,

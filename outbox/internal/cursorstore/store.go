@@ -63,25 +63,25 @@ var (
 // New creates a store, with 1 shard when shards is 0. files holds the statements and the
 // migrations NNNN_name.sql in the dialect of the log, with the default names. It does no I/O.
 func New(db *sql.DB, log sqllog.Log, dialect string, files fs.FS, names sqlname.Names, shards int) (*Store, error) {
-	number, err := sqlstore.NewShards(shards, "Config.Shards", names.Table("outbox_settings"))
+	number, err := sqlstore.NewShards(shards, dialect, names.Table("outbox_settings"))
 	if err != nil {
 		return nil, err
 	}
-	if files, err = migrate.Render(files, names.Text); err != nil {
+	statements, err := migrate.Render(files, "[a-z]*.sql", names.Text)
+	if err != nil {
+		return nil, err
+	}
+	own, err := migrate.Render(files, "[0-9]*.sql", names.Text)
+	if err != nil {
 		return nil, err
 	}
 	s := &Store{db: db, log: log, shards: number.N, number: number, started: make([]atomic.Bool, number.N)}
-	s.settings()
-	if err := s.sql.load(files); err != nil {
+	if err := s.sql.load(statements); err != nil {
 		return nil, err
 	}
 	set, err := log.Migrations()
 	if err != nil {
 		return nil, fmt.Errorf("outbox: migrations: %w", err)
-	}
-	own, err := sqlstore.Migrations(files)
-	if err != nil {
-		return nil, err
 	}
 	s.sets = []migrate.Set{set, {Package: names.Package("outbox"), Schema: names.Schema, Dialect: dialect, FS: own}}
 	return s, nil

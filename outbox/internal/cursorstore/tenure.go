@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/sqlrows"
 	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 )
@@ -56,15 +57,11 @@ func (s *Store) Lease(ctx context.Context, shard int, holder string, ttl time.Du
 
 // recall reads the failures that earlier holders stored.
 func (s *Store) recall(ctx context.Context, l *driver.Lease, t *tenure) error {
-	err := s.each(ctx, s.sql.asideKeys, []any{l.Shard}, func(rows *sql.Rows) error {
-		a, err := sqlstore.ScanAside(rows)
-		l.Aside = append(l.Aside, a)
-		return err
-	})
-	if err != nil {
+	var err error
+	if l.Aside, err = sqlrows.All(ctx, s.db, sqlstore.ScanAside, s.sql.asideKeys, l.Shard); err != nil {
 		return err
 	}
-	return s.each(ctx, s.sql.held, []any{l.Shard}, func(rows *sql.Rows) error {
+	return sqlrows.Each(ctx, s.db, func(rows *sql.Rows) error {
 		var id, age, wait int64
 		var a attempts
 		if err := rows.Scan(&id, &a.n, &age, &wait); err != nil {
@@ -73,7 +70,7 @@ func (s *Store) recall(ctx context.Context, l *driver.Lease, t *tenure) error {
 		a.age, a.wait = sqlstore.Micros(age), sqlstore.Micros(wait)
 		t.held[id] = a
 		return nil
-	})
+	}, s.sql.held, l.Shard)
 }
 
 // Read implements driver.Store.
@@ -110,22 +107,11 @@ func (s *Store) Read(ctx context.Context, l driver.Lease, q driver.Query) (drive
 }
 
 func (s *Store) readAside(ctx context.Context, shard int, q driver.Query) (driver.Batch, error) {
-	var b driver.Batch
-	err := s.each(ctx, s.sql.asideRead, []any{shard, sqlstore.Array(q.Keys), q.Limit}, func(rows *sql.Rows) error {
-		var it driver.Item
+	items, err := sqlrows.All(ctx, s.db, func(rows *sql.Rows) (it driver.Item, err error) {
 		var created, age int64
-		if err := rows.Scan(&it.ID, &it.Topic, &it.MessageID, &it.Key, &it.Headers, &it.Payload,
-			&created, &it.Attempts, &age); err != nil {
-			return err
-		}
+		err = rows.Scan(&it.ID, &it.Topic, &it.MessageID, &it.Key, &it.Headers, &it.Payload, &created, &it.Attempts, &age)
 		it.CreatedAt, it.Age = sqlstore.Instant(created), sqlstore.Micros(age)
-		b.Items = append(b.Items, it)
-		return nil
-	})
-	return b, wrap("read aside", err)
-}
-
-// each runs a query on the pool and calls row for each of its rows.
-func (s *Store) each(ctx context.Context, query string, args []any, row func(*sql.Rows) error) error {
-	return sqlstore.Each(ctx, s.db, query, args, row)
+		return it, err
+	}, s.sql.asideRead, shard, sqlstore.Array(q.Keys), q.Limit)
+	return driver.Batch{Items: items}, wrap("read aside", err)
 }

@@ -1,52 +1,10 @@
 package sqlstore
 
 import (
-	"context"
-	"database/sql"
 	"encoding/json"
-	"fmt"
-	"io/fs"
 	"strings"
-	"testing/fstest"
 	"time"
 )
-
-// Migrations picks the NNNN_name.sql files.
-func Migrations(files fs.FS) (fs.FS, error) {
-	names, err := fs.Glob(files, "[0-9]*.sql")
-	if err != nil {
-		return nil, fmt.Errorf("outbox: migrations: %w", err)
-	}
-	out := fstest.MapFS{}
-	for _, name := range names {
-		text, err := fs.ReadFile(files, name)
-		if err != nil {
-			return nil, fmt.Errorf("outbox: migrations: %w", err)
-		}
-		out[name] = &fstest.MapFile{Data: text}
-	}
-	return out, nil
-}
-
-// Querier is a pool or a transaction.
-type Querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-// Each runs a query and calls row for each of its rows.
-func Each(ctx context.Context, q Querier, query string, args []any, row func(*sql.Rows) error) error {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close() //nolint:errcheck // Err is checked below
-	for rows.Next() {
-		if err := row(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
 
 // Array returns a JSON array, which all databases can expand in SQL.
 func Array[T int64 | string](values []T) string {

@@ -4,11 +4,15 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
+	"embed"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"sync/atomic"
 
+	"github.com/millrace-go/millrace/internal/log/sqllog"
 	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -19,33 +23,45 @@ const MaxShards = 1024
 // setting is the row of the settings table that holds the number.
 const setting = "shards"
 
+//go:embed sql
+var embedded embed.FS
+
 // Shards compares a store's number of shards with the number in its tables.
 type Shards struct {
-	N            int
-	Field, Table string // names of the configuration and of the settings, for the error
-	// Put writes a setting unless it exists, Check affects one row if the setting has the
-	// value, and Get reads the setting, "" when it does not exist.
-	Put, Check func(ctx context.Context, x sqltx.Execer, name, value string) (int64, error)
-	Get        func(ctx context.Context, name string) (string, error)
+	N int
 
-	checked atomic.Bool // the stored number is the configured one
+	settings string // the table that holds the number
+	// put writes a setting unless it exists, check affects one row if the setting has the value,
+	// and get reads the setting.
+	put, check, get string
+	checked         atomic.Bool // the stored number is the configured one
 }
 
-// NewShards checks n; 0 means 1.
-func NewShards(n int, field, table string) (*Shards, error) {
+// NewShards checks n; 0 means 1. The dialect is of package migrate, and settings is the table
+// that holds the number.
+func NewShards(n int, dialect, settings string) (*Shards, error) {
 	if n < 0 || n > MaxShards {
-		return nil, fmt.Errorf("outbox: %s is %d; use 1 to %d", field, n, MaxShards)
+		return nil, fmt.Errorf("outbox: Config.Shards is %d; use 1 to %d", n, MaxShards)
 	}
-	return &Shards{N: max(n, 1), Field: field, Table: table}, nil
+	s := &Shards{N: max(n, 1), settings: settings}
+	for name, into := range map[string]*string{"put": &s.put, "check": &s.check, "get": &s.get} {
+		text, err := embedded.ReadFile("sql/" + dialect + "/setting_" + name + ".sql")
+		if err != nil {
+			return nil, fmt.Errorf("outbox: statements: %w", err)
+		}
+		*into = strings.ReplaceAll(string(text), "{{settings}}", settings)
+	}
+	return s, nil
 }
 
 // Store writes the number if none is stored yet, and compares the stored one.
-func (s *Shards) Store(ctx context.Context, db sqltx.Execer) (int, error) {
-	if _, err := s.Put(ctx, db, setting, strconv.Itoa(s.N)); err != nil {
+func (s *Shards) Store(ctx context.Context, db sqllog.Querier) (int, error) {
+	if _, err := s.exec(ctx, db, s.put); err != nil {
 		return 0, fmt.Errorf("outbox: store the number of shards: %w", s.withoutTables(err))
 	}
-	stored, err := s.Get(ctx, setting)
-	if err != nil {
+	var stored string
+	err := db.QueryRowContext(ctx, s.get, setting).Scan(&stored)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return 0, fmt.Errorf("outbox: read the number of shards: %w", err)
 	}
 	if stored != strconv.Itoa(s.N) {
@@ -55,6 +71,15 @@ func (s *Shards) Store(ctx context.Context, db sqltx.Execer) (int, error) {
 	return s.N, nil
 }
 
+// exec runs put or check, and returns how many rows it affected.
+func (s *Shards) exec(ctx context.Context, x sqltx.Execer, query string) (int64, error) {
+	res, err := x.ExecContext(ctx, query, setting, strconv.Itoa(s.N))
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
 // Ensure compares the number within the caller's transaction, because the pool may have no
 // second connection. After the first match it costs nothing.
 func (s *Shards) Ensure(ctx context.Context, tx sqltx.Execer) error {
@@ -62,7 +87,7 @@ func (s *Shards) Ensure(ctx context.Context, tx sqltx.Execer) error {
 		return nil
 	}
 	for range 2 {
-		n, err := s.Check(ctx, tx, setting, strconv.Itoa(s.N))
+		n, err := s.exec(ctx, tx, s.check)
 		if err != nil {
 			return fmt.Errorf("check the number of shards: %w", s.withoutTables(err))
 		}
@@ -70,7 +95,7 @@ func (s *Shards) Ensure(ctx context.Context, tx sqltx.Execer) error {
 			s.checked.Store(true)
 			return nil
 		}
-		n, err = s.Put(ctx, tx, setting, strconv.Itoa(s.N))
+		n, err = s.exec(ctx, tx, s.put)
 		if err != nil {
 			return fmt.Errorf("store the number of shards: %w", s.withoutTables(err))
 		}
@@ -94,6 +119,6 @@ func (s *Shards) withoutTables(err error) error {
 }
 
 func (s *Shards) mismatch(stored string) error {
-	return fmt.Errorf("%w: %s is %d, the tables were made for %s; configure that number, "+
-		"or drain the outbox, stop every writer and relay, and change it in %s", driver.ErrShards, s.Field, s.N, stored, s.Table)
+	return fmt.Errorf("%w: Config.Shards is %d, the tables were made for %s; configure that number, "+
+		"or drain the outbox, stop every writer and relay, and change it in %s", driver.ErrShards, s.N, stored, s.settings)
 }

@@ -2,12 +2,22 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"strings"
 	"testing"
 
-	"github.com/millrace-go/millrace/sqltx"
+	"github.com/millrace-go/millrace/internal/log/sqllog"
+	"github.com/millrace-go/millrace/internal/migrate"
 )
+
+// failing is a database that refuses every statement.
+type failing struct {
+	sqllog.Querier
+	err error
+}
+
+func (f failing) ExecContext(context.Context, string, ...any) (sql.Result, error) { return nil, f.err }
 
 // TestMissingTables checks that each driver's error for a missing table is recognised, and that
 // other errors are unchanged.
@@ -20,14 +30,12 @@ func TestMissingTables(t *testing.T) {
 		`dial tcp 127.0.0.1:5432: connect: connection refused`:                false,
 	} {
 		driver := errors.New(text)
-		fails := func(context.Context, sqltx.Execer, string, string) (int64, error) { return 0, driver }
-		s, err := NewShards(1, "Config.Shards", "outbox_settings")
+		s, err := NewShards(1, migrate.Postgres, "outbox_settings")
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Put, s.Check = fails, fails
-		_, stored := s.Store(t.Context(), nil)
-		for call, err := range map[string]error{"Store": stored, "Ensure": s.Ensure(t.Context(), nil)} {
+		_, stored := s.Store(t.Context(), failing{err: driver})
+		for call, err := range map[string]error{"Store": stored, "Ensure": s.Ensure(t.Context(), failing{err: driver})} {
 			if !errors.Is(err, driver) || strings.Contains(err.Error(), "Migrate") != missing {
 				t.Errorf("%s with %q: %v, want advice: %v", call, text, err, missing)
 			}

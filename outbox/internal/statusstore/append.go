@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/log"
+	"github.com/millrace-go/millrace/internal/log/sqllog"
 	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/headers"
 	"github.com/millrace-go/millrace/sqltx"
@@ -76,20 +78,15 @@ const (
 func (s *Store) appendValues(ctx context.Context, x sqltx.Execer, rows []log.Entry) error {
 	at := strings.LastIndex(s.sql.append.text, "(")
 	row := strings.TrimSpace(s.sql.append.text[at:])
-	for len(rows) > 0 {
-		n := min(len(rows), maxValues/columns)
-		args := make([]any, 0, n*columns)
-		for _, r := range rows[:n] {
-			payload := r.Payload
-			if payload == nil {
-				payload = []byte{} // nil would be NULL
-			}
-			args = append(args, r.Lane, r.MessageID, r.Topic, r.Key, r.Headers, payload, r.Labels[0], r.Labels[1], r.Labels[2])
+	for some := range slices.Chunk(rows, maxValues/columns) {
+		args := make([]any, 0, len(some)*columns)
+		for i := range some {
+			r := &some[i]
+			args = append(args, r.Lane, r.MessageID, r.Topic, r.Key, r.Headers, sqllog.Payload(r), r.Labels[0], r.Labels[1], r.Labels[2])
 		}
-		if _, err := x.ExecContext(ctx, s.sql.append.text+strings.Repeat(", "+row, n-1), args...); err != nil {
+		if _, err := x.ExecContext(ctx, s.sql.append.text+strings.Repeat(", "+row, len(some)-1), args...); err != nil {
 			return err
 		}
-		rows = rows[n:]
 	}
 	return nil
 }

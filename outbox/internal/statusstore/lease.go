@@ -79,11 +79,8 @@ func (s *Store) Lease(ctx context.Context, shard int, holder string, ttl time.Du
 
 // recall reads the failures that earlier holders stored.
 func (s *Store) recall(ctx context.Context, l *driver.Lease, t *tenure) error {
-	err := s.sql.asideKeys.each(ctx, s.db, func(rows *sql.Rows) error {
-		a, err := sqlstore.ScanAside(rows)
-		l.Aside = append(l.Aside, a)
-		return err
-	}, l.Shard)
+	var err error
+	l.Aside, err = all(ctx, s.db, s.sql.asideKeys, sqlstore.ScanAside, l.Shard)
 	if err != nil || s.sql.held.empty() {
 		return err
 	}

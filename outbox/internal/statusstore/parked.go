@@ -15,12 +15,7 @@ import (
 
 // Parked implements driver.Parking.
 func (s *Store) Parked(ctx context.Context, after int64, limit int) ([]driver.ParkedEvent, error) {
-	var out []driver.ParkedEvent
-	err := s.sql.failedList.each(ctx, s.reads, func(rows *sql.Rows) error {
-		p, err := sqlstore.ScanParked(rows)
-		out = append(out, p)
-		return err
-	}, after, limit)
+	out, err := all(ctx, s.reads, s.sql.failedList, sqlstore.ScanParked, after, limit)
 	return out, wrap("list parked events", err)
 }
 
@@ -29,14 +24,11 @@ func (s *Store) Parked(ctx context.Context, after int64, limit int) ([]driver.Pa
 func (s *Store) Failing(ctx context.Context, after int64, limit int) ([]driver.FailingEvent, error) {
 	var out []driver.FailingEvent
 	for shard := range s.shards {
-		err := s.sql.failing.each(ctx, s.reads, func(rows *sql.Rows) error {
-			f, err := sqlstore.ScanFailing(rows)
-			out = append(out, f)
-			return err
-		}, shard, after, limit)
+		failing, err := all(ctx, s.reads, s.sql.failing, sqlstore.ScanFailing, shard, after, limit)
 		if err != nil {
 			return nil, wrap("list failing events", err)
 		}
+		out = append(out, failing...)
 		slices.SortFunc(out, func(a, b driver.FailingEvent) int { return cmp.Compare(a.ID, b.ID) })
 		out = out[:min(len(out), max(limit, 0))]
 	}
@@ -50,19 +42,18 @@ func (s *Store) Retry(ctx context.Context, ids ...int64) (n int, err error) {
 		return 0, nil
 	}
 	err = sqltx.Do(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
-		var rows []log.Entry
-		var taken []int64
-		err := s.sql.failedTake.each(ctx, tx, func(r *sql.Rows) error {
+		rows, err := all(ctx, tx, s.sql.failedTake, func(r *sql.Rows) (log.Entry, error) {
 			e := log.Entry{Labels: make([]string, 3)}
-			if err := r.Scan(&e.ID, &e.Lane, &e.MessageID, &e.Topic, &e.Key, &e.Headers, &e.Payload,
-				&e.Labels[0], &e.Labels[1], &e.Labels[2]); err != nil {
-				return err
-			}
-			rows, taken = append(rows, e), append(taken, e.ID)
-			return nil
+			err := r.Scan(&e.ID, &e.Lane, &e.MessageID, &e.Topic, &e.Key, &e.Headers, &e.Payload,
+				&e.Labels[0], &e.Labels[1], &e.Labels[2])
+			return e, err
 		}, s.ids(ids))
 		if n = len(rows); err != nil || n == 0 {
 			return err
+		}
+		taken := make([]int64, n)
+		for i, e := range rows {
+			taken[i] = e.ID
 		}
 		if _, err := s.sql.failedDrop.exec(ctx, tx, s.ids(taken)); err != nil {
 			return err
@@ -85,14 +76,9 @@ func (s *Store) RetryAll(ctx context.Context) (int, error) { return sqlstore.Ret
 // begins again with the first, because rows may be published late. Failed rows stay until they
 // are retried or deleted.
 func (s *Store) Prune(ctx context.Context, shard int, before time.Time, limit int) (int, error) {
-	var ids []int64
-	err := s.sql.pruneFind.each(ctx, s.reads, func(rows *sql.Rows) error {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return err
-		}
-		ids = append(ids, id)
-		return nil
+	ids, err := all(ctx, s.reads, s.sql.pruneFind, func(rows *sql.Rows) (id int64, err error) {
+		err = rows.Scan(&id)
+		return id, err
 	}, shard, before.UnixMicro(), limit, s.pruned[shard].Load())
 	if err != nil {
 		return 0, wrap("prune", err)

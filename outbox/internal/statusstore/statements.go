@@ -10,14 +10,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
+	"github.com/millrace-go/millrace/internal/sqlrows"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
 // statements is the text of each statement in the store's dialect.
 type statements struct {
 	append                                         statement
-	settingGet, settingCheck, settingPut           statement
 	leaseHeld, leasePut, leaseTake, leaseGet       statement
 	extend, release, holders                       statement
 	publish, fail, park                            statement
@@ -40,7 +39,6 @@ func (s *statements) load(files fs.FS, dialect, server string) error {
 		"prune_find": &s.pruneFind, "prune": &s.prune,
 	}
 	needed := map[string]*statement{
-		"setting_get": &s.settingGet, "setting_check": &s.settingCheck, "setting_put": &s.settingPut,
 		"lease_held": &s.leaseHeld, "lease_put": &s.leasePut, "lease_take": &s.leaseTake, "lease_get": &s.leaseGet,
 		"extend": &s.extend, "release": &s.release, "holders": &s.holders,
 		"publish": &s.publish, "fail": &s.fail, "park": &s.park,
@@ -121,12 +119,17 @@ func (st statement) exec(ctx context.Context, x sqltx.Execer, args ...any) (int6
 }
 
 // each runs the statement and calls row for each of its rows.
-func (st statement) each(ctx context.Context, q sqlstore.Querier, row func(*sql.Rows) error, args ...any) error {
-	return sqlstore.Each(ctx, q, st.text, st.args(args), row)
+func (st statement) each(ctx context.Context, q sqlrows.Querier, row func(*sql.Rows) error, args ...any) error {
+	return sqlrows.Each(ctx, q, row, st.text, st.args(args)...)
+}
+
+// all runs the statement and returns what scan makes of each of its rows.
+func all[T any](ctx context.Context, q sqlrows.Querier, st statement, scan func(*sql.Rows) (T, error), args ...any) ([]T, error) {
+	return sqlrows.All(ctx, q, scan, st.text, st.args(args)...)
 }
 
 // one runs the statement and scans its first row, if there is one.
-func (st statement) one(ctx context.Context, q sqlstore.Querier, into ...any) func(args ...any) (bool, error) {
+func (st statement) one(ctx context.Context, q sqlrows.Querier, into ...any) func(args ...any) (bool, error) {
 	return func(args ...any) (found bool, err error) {
 		err = st.each(ctx, q, func(rows *sql.Rows) error {
 			if found {

@@ -78,11 +78,15 @@ var (
 
 // New creates a store, with 1 shard when shards is 0. It does no I/O.
 func New(d Database, shards int) (*Store, error) {
-	number, err := sqlstore.NewShards(shards, "Config.Shards", d.Names.Table("outbox_event_settings"))
+	number, err := sqlstore.NewShards(shards, d.Dialect, d.Names.Table("outbox_event_settings"))
 	if err != nil {
 		return nil, err
 	}
-	files, err := migrate.Render(d.Files, d.Names.Text)
+	statements, err := migrate.Render(d.Files, "[a-z]*.sql", d.Names.Text)
+	if err != nil {
+		return nil, err
+	}
+	migrations, err := migrate.Render(d.Files, "[0-9]*.sql", d.Names.Text)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +94,6 @@ func New(d Database, shards int) (*Store, error) {
 		db: d.Pool, reads: d.Reads, reader: d.Reader, append: d.Append, ids: d.IDs, texts: d.Texts, rows: d.Rows,
 		shards: number.N, number: number, pruned: make([]atomic.Int64, number.N), maxName: d.MaxName, maxText: d.MaxText,
 	}
-	s.settings()
 	if s.reads == nil {
 		s.reads = d.Pool
 	}
@@ -103,7 +106,7 @@ func New(d Database, shards int) (*Store, error) {
 	if s.rows == nil {
 		s.rows = pairs
 	}
-	if err := s.sql.load(files, d.Dialect, d.Server); err != nil {
+	if err := s.sql.load(statements, d.Dialect, d.Server); err != nil {
 		return nil, err
 	}
 	if s.reader == nil {
@@ -112,11 +115,7 @@ func New(d Database, shards int) (*Store, error) {
 	if s.append == nil {
 		s.append = s.appendValues
 	}
-	own, err := sqlstore.Migrations(files)
-	if err != nil {
-		return nil, err
-	}
-	s.set = migrate.Set{Package: d.Names.Package("outbox_status"), Schema: d.Names.Schema, Dialect: d.Dialect, FS: own}
+	s.set = migrate.Set{Package: d.Names.Package("outbox_status"), Schema: d.Names.Schema, Dialect: d.Dialect, FS: migrations}
 	return s, nil
 }
 
@@ -146,6 +145,9 @@ func (s *Store) Migrate(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Shards implements driver.Store.
+func (s *Store) Shards(ctx context.Context) (int, error) { return s.number.Store(ctx, s.db) }
 
 // origin returns the position of a new lease.
 func (s *Store) origin(ctx context.Context) (string, error) {

@@ -9,12 +9,8 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
-const (
-	// WatchInterval is how often Watch looks by default when it finds no events.
-	WatchInterval = 100 * time.Millisecond
-	// watchQuick is how long after finding events it looks again.
-	watchQuick = 2 * time.Millisecond
-)
+// watchQuick is how long after finding events Watch looks again.
+const watchQuick = 2 * time.Millisecond
 
 // Watch calls wake when the pending events differ from those of the last look, and after failed
 // looks, since events may have been missed. After it found events it looks again 2 ms later,

@@ -6,15 +6,27 @@ import (
 	"errors"
 	"io"
 	"strings"
+
+	"github.com/spf13/cobra"
 )
 
-// confirm asks before an action that cannot be undone. Without a terminal, --yes is required.
-func (a *app) confirm(ctx context.Context, yes bool, question string) error {
-	if yes {
+// yesFlag gives a command that confirms its --yes.
+func (a *app) yesFlag(cmd *cobra.Command, help string) {
+	cmd.Flags().BoolVar(&a.yes, "yes", false, help)
+}
+
+// confirmable is the error of a confirm that cannot ask, before a command opens anything.
+func (a *app) confirmable() error {
+	if a.yes || a.Asks {
 		return nil
 	}
-	if !a.Asks {
-		return usage("this cannot be taken back and nobody can be asked; add --yes")
+	return usage("this cannot be taken back and nobody can be asked; add --yes")
+}
+
+// confirm asks before an action that cannot be undone. Without a terminal, --yes is required.
+func (a *app) confirm(ctx context.Context, question string) error {
+	if err := a.confirmable(); err != nil || a.yes {
+		return err
 	}
 	if _, err := io.WriteString(a.Err, question+" [y/N] "); err != nil {
 		return err

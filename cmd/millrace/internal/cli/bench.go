@@ -154,14 +154,7 @@ func (a *app) bench(ctx context.Context, f benchFlags) error {
 }
 
 func (a *app) showBench(r benchReport) error {
-	if a.json {
-		return a.printJSON(r)
-	}
-	rows := r.rows()
-	if len(rows) == 1 {
-		return a.print("nothing was measured")
-	}
-	return a.table(rows)
+	return a.list(r, r.rows(), "nothing was measured")
 }
 
 // rows are the measurements for people.

@@ -14,10 +14,10 @@ import (
 // changeFlags are the flags of redrive and drop.
 type changeFlags struct {
 	filterFlags
-	bus              string
-	all, dryRun, yes bool
-	limit            int
-	rate             float64
+	bus         string
+	all, dryRun bool
+	limit       int
+	rate        float64
 }
 
 func (c *changeFlags) add(a *app, cmd *cobra.Command) *cobra.Command {
@@ -80,11 +80,13 @@ func (a *app) dlqDropCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if !c.yes && !c.dryRun && !a.Asks {
-				return a.confirm(cmd.Context(), false, "") // before anything is opened
+			if !c.dryRun {
+				if err := a.confirmable(); err != nil {
+					return err
+				}
 			}
 			return a.withLetters(cmd.Context(), c.bus, args[0], func(l letters) error {
-				if !c.yes && !c.dryRun {
+				if !a.yes && !c.dryRun {
 					rehearsed, err := l.Drop(cmd.Context(), f, redrive.Options{Limit: c.limit, DryRun: true})
 					if err == nil && rehearsed.Matched == 0 { // nothing to confirm
 						if err = l.chosenNone(cmd.Context(), f); err == nil && len(rehearsed.Missing) > 0 {
@@ -98,7 +100,7 @@ func (a *app) dlqDropCommand() *cobra.Command {
 					if !rehearsed.Complete {
 						question += " or more"
 					}
-					if err := a.confirm(cmd.Context(), false, question+" of "+plain(l.topic)+" for good?"); err != nil {
+					if err := a.confirm(cmd.Context(), question+" of "+plain(l.topic)+" for good?"); err != nil {
 						return err
 					}
 				}
@@ -106,7 +108,7 @@ func (a *app) dlqDropCommand() *cobra.Command {
 			})
 		},
 	})
-	cmd.Flags().BoolVar(&c.yes, "yes", false, "do not ask")
+	a.yesFlag(cmd, "do not ask")
 	return cmd
 }
 
@@ -156,18 +158,14 @@ func (a *app) change(ctx context.Context, l letters, run pass, f redrive.Filter,
 		out.Failed = append(out.Failed, failureReport{failed.ID, failed.Err.Error()})
 		a.say("%s stays: %s", plain(failed.ID), a.hide(failed.Err))
 	}
-	var perr error
-	switch {
-	case a.json:
-		if err != nil {
-			out.Error = a.hide(err)
-		}
-		perr = a.printJSON(out)
-	case c.dryRun:
-		perr = a.print("%s would be %s%s", counted(res.Done, "dead letter"), done, rest(res))
-	default:
-		perr = a.print("%s %s%s", counted(res.Done, "dead letter"), done, rest(res))
+	if err != nil {
+		out.Error = a.hide(err)
 	}
+	would := ""
+	if c.dryRun {
+		would = "would be "
+	}
+	perr := a.answer(out, "%s %s%s%s", counted(res.Done, "dead letter"), would, done, rest(res))
 	switch {
 	case err != nil:
 		if ctx.Err() != nil {

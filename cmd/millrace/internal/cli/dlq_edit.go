@@ -65,13 +65,11 @@ func (a *app) dlqEditCommand() *cobra.Command {
 
 // edited prints the outcome of an edit.
 func (a *app) edited(topic, id string, changed bool) error {
-	switch {
-	case a.json:
-		return a.printJSON(map[string]any{"topic": topic, "id": id, "changed": changed})
-	case changed:
-		return a.print("the payload was replaced; `millrace dlq redrive %s %s` publishes it", plain(topic), plain(id))
+	text := "nothing was changed"
+	if changed {
+		text = fmt.Sprintf("the payload was replaced; `millrace dlq redrive %s %s` publishes it", plain(topic), plain(id))
 	}
-	return a.print("nothing was changed")
+	return a.answer(map[string]any{"topic": topic, "id": id, "changed": changed}, "%s", text)
 }
 
 // keep saves an edited payload that the topic did not accept.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -105,12 +106,9 @@ func (a *app) diagnosis(results []doctor.Result, strict bool) error {
 		}
 	}
 	errs, warnings := counts[doctor.Error], counts[doctor.Warning]
-	if a.json {
-		err := a.printJSON(map[string]any{"targets": results, "errors": errs, "warnings": warnings})
-		if err != nil {
-			return err
-		}
-	} else if err := a.findings(results, errs, warnings); err != nil {
+	err := a.answer(map[string]any{"targets": results, "errors": errs, "warnings": warnings}, "%s\n%s, %s",
+		findings(results), counted(errs, "error"), counted(warnings, "warning"))
+	if err != nil {
 		return err
 	}
 	if errs > 0 || strict && warnings > 0 {
@@ -119,21 +117,17 @@ func (a *app) diagnosis(results []doctor.Result, strict bool) error {
 	return nil
 }
 
-func (a *app) findings(results []doctor.Result, errs, warnings int) error {
+// findings are the lines about each target.
+func findings(results []doctor.Result) string {
+	var text strings.Builder
 	for _, r := range results {
-		if err := a.print("%s (%s)", plain(r.URL), r.Purpose); err != nil {
-			return err
-		}
+		fmt.Fprintf(&text, "%s (%s)\n", plain(r.URL), r.Purpose)
 		for _, f := range r.Findings {
-			if err := a.print("  %-8s %s", f.Level, plain(f.Text)); err != nil {
-				return err
-			}
+			fmt.Fprintf(&text, "  %-8s %s\n", f.Level, plain(f.Text))
 			if f.Fix != "" {
-				if err := a.print("           → %s", plain(f.Fix)); err != nil {
-					return err
-				}
+				fmt.Fprintf(&text, "           → %s\n", plain(f.Fix))
 			}
 		}
 	}
-	return a.print("\n%s, %s", counted(errs, "error"), counted(warnings, "warning"))
+	return text.String()
 }

@@ -159,27 +159,19 @@ func (a *app) groupList(ctx context.Context, b *bus.Bus, g groupFlags) error {
 			return err
 		}
 	}
-	if a.json {
-		out := struct {
-			Groups []groupReport `json:"groups"`
-		}{[]groupReport{}}
-		for _, found := range all {
-			out.Groups = append(out.Groups, groupReport{found.Topic, found.Group, found.Messages, known(found.Oldest), found.Live, append([]int64{}, found.Positions...)})
-		}
-		return a.printJSON(out)
-	}
-	if len(all) == 0 {
-		return a.print("no groups")
-	}
+	out := struct {
+		Groups []groupReport `json:"groups"`
+	}{[]groupReport{}}
 	rows := [][]string{{"TOPIC", "GROUP", "LAG", "OLDEST", "MEMBERS", "POSITIONS"}}
 	for _, found := range all {
+		out.Groups = append(out.Groups, groupReport{found.Topic, found.Group, found.Messages, known(found.Oldest), found.Live, append([]int64{}, found.Positions...)})
 		members := "none"
 		if found.Live {
 			members = "live"
 		}
 		rows = append(rows, []string{found.Topic, found.Group, strconv.Itoa(found.Messages), moment(found.Oldest), members, positionsText(found.Positions)})
 	}
-	return a.table(rows)
+	return a.list(out, rows, "no groups")
 }
 
 // positionsText formats positions for --position.

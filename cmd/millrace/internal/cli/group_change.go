@@ -75,7 +75,7 @@ func (p *placeFlags) text() string {
 func (a *app) groupResetCommand() *cobra.Command {
 	var g groupFlags
 	var p placeFlags
-	var dryRun, yes bool
+	var dryRun bool
 	cmd := p.of(g.of(a, &cobra.Command{
 		Use: "reset", Short: "Move a stopped group to another place of its topic",
 		Long: "reset moves a group that has no members, back or ahead, and forgets what the transport keeps of its old position. " +
@@ -91,16 +91,18 @@ func (a *app) groupResetCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if !yes && !dryRun && !a.Asks {
-				return a.confirm(cmd.Context(), false, "") // before anything is opened
+			if !dryRun {
+				if err := a.confirmable(); err != nil {
+					return err
+				}
 			}
 			return a.withBus(cmd.Context(), g.bus, g.topic, func(b *bus.Bus) error {
-				return a.groupReset(cmd.Context(), b, g, to, p.text(), dryRun, yes)
+				return a.groupReset(cmd.Context(), b, g, to, p.text(), dryRun)
 			})
 		},
 	}))
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "change nothing, say what would be delivered again and skipped")
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	a.yesFlag(cmd, "do not ask")
 	return cmd
 }
 
@@ -113,7 +115,7 @@ type resetReport struct {
 	Skipped int64  `json:"skipped"` // messages that are no longer delivered
 }
 
-func (a *app) groupReset(ctx context.Context, b *bus.Bus, g groupFlags, to bus.Place, where string, dryRun, yes bool) error {
+func (a *app) groupReset(ctx context.Context, b *bus.Bus, g groupFlags, to bus.Place, where string, dryRun bool) error {
 	if err := canMove(b); err != nil {
 		return err
 	}
@@ -131,21 +133,18 @@ func (a *app) groupReset(ctx context.Context, b *bus.Bus, g groupFlags, to bus.P
 	if !dryRun {
 		question := fmt.Sprintf("Move group %s of %s to %s? It gets %s again, and skips %s.", plain(g.group), plain(g.topic), where,
 			counted(int(moved.Again), "message"), counted(int(moved.Skipped), "message"))
-		if err := a.confirm(ctx, yes, question); err != nil {
+		if err := a.confirm(ctx, question); err != nil {
 			return err
 		}
 		if moved, err = b.ResetGroup(ctx, g.topic, g.group, to, false); err != nil {
 			return err
 		}
 	}
-	if a.json {
-		return a.printJSON(resetReport{g.topic, g.group, dryRun, moved.Again, moved.Skipped})
-	}
 	would := "gets"
 	if dryRun {
 		would = "would get"
 	}
-	return a.print("the group %s %s again, and skips %s", would, counted(int(moved.Again), "message"), counted(int(moved.Skipped), "message"))
+	return a.answer(resetReport{g.topic, g.group, dryRun, moved.Again, moved.Skipped}, "the group %s %s again, and skips %s", would, counted(int(moved.Again), "message"), counted(int(moved.Skipped), "message"))
 }
 
 // canMove is the error about a transport whose groups cannot be moved.
@@ -158,7 +157,6 @@ func canMove(b *bus.Bus) error {
 
 func (a *app) groupDeleteCommand() *cobra.Command {
 	var g groupFlags
-	var yes bool
 	cmd := g.of(a, &cobra.Command{
 		Use: "delete", Short: "Delete a stopped group of a topic",
 		Long: "delete removes a group that has no members, and all that the transport keeps of it. Its messages are kept for other groups until their retention is over; " +
@@ -168,13 +166,13 @@ func (a *app) groupDeleteCommand() *cobra.Command {
 			if err := g.validate(); err != nil {
 				return err
 			}
-			if !yes && !a.Asks {
-				return a.confirm(cmd.Context(), false, "") // before anything is opened
+			if err := a.confirmable(); err != nil {
+				return err
 			}
-			return a.withBus(cmd.Context(), g.bus, g.topic, func(b *bus.Bus) error { return a.groupDelete(cmd.Context(), b, g, yes) })
+			return a.withBus(cmd.Context(), g.bus, g.topic, func(b *bus.Bus) error { return a.groupDelete(cmd.Context(), b, g) })
 		},
 	})
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	a.yesFlag(cmd, "do not ask")
 	return cmd
 }
 
@@ -185,7 +183,7 @@ type deleteReport struct {
 	Deleted bool   `json:"deleted"`
 }
 
-func (a *app) groupDelete(ctx context.Context, b *bus.Bus, g groupFlags, yes bool) error {
+func (a *app) groupDelete(ctx context.Context, b *bus.Bus, g groupFlags) error {
 	what := fmt.Sprintf("Delete group %s of %s", plain(g.group), plain(g.topic))
 	// If groups cannot be listed, the transport looks for the group by its name.
 	if _, err := b.Topics(ctx); !errors.Is(err, errors.ErrUnsupported) {
@@ -195,14 +193,11 @@ func (a *app) groupDelete(ctx context.Context, b *bus.Bus, g groupFlags, yes boo
 		}
 		what += fmt.Sprintf(", which has not acknowledged %s", counted(found.Messages, "message"))
 	}
-	if err := a.confirm(ctx, yes, what+"?"); err != nil {
+	if err := a.confirm(ctx, what+"?"); err != nil {
 		return err
 	}
 	if err := b.DeleteGroup(ctx, g.topic, g.group); err != nil {
 		return err
 	}
-	if a.json {
-		return a.printJSON(deleteReport{g.topic, g.group, true})
-	}
-	return a.print("deleted")
+	return a.answer(deleteReport{g.topic, g.group, true}, "deleted")
 }

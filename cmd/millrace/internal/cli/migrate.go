@@ -243,11 +243,7 @@ func (a *app) migrateStatus(cmd *cobra.Command, m *migration) (err error) {
 		}
 		all = append(all, r)
 	}
-	if a.json {
-		err = a.printJSON(all)
-	} else {
-		err = a.table(rows)
-	}
+	err = a.list(all, rows, "")
 	if err == nil && behind {
 		a.say("millrace: some tables are behind; run `millrace migrate up`")
 		err = errWrong

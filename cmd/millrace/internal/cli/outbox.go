@@ -186,10 +186,7 @@ func (a *app) outboxStatus(ctx context.Context, b boxFlags, shard int) (err erro
 	if shard >= 0 && len(all) == 0 {
 		return usageError{absent("shard", strconv.Itoa(shard), "of the outbox", there)}
 	}
-	if a.json {
-		return a.printJSON(all)
-	}
-	if err := a.table(rows); err != nil {
+	if err := a.list(all, rows, ""); err != nil || a.json {
 		return err
 	}
 	failing, parked := 0, 0

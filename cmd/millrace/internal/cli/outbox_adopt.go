@@ -11,7 +11,6 @@ import (
 
 func (a *app) outboxAdoptCommand() *cobra.Command {
 	var b boxFlags
-	var yes bool
 	cmd := b.of(&cobra.Command{
 		Use: "adopt", Short: "Keep the relays' places after pg_upgrade, and go on from them",
 		Long: "adopt is for a database whose server was replaced by one that knows its transactions: after pg_upgrade relays and consumers refuse to run, because the system identifier is another one. " +
@@ -19,14 +18,14 @@ func (a *app) outboxAdoptCommand() *cobra.Command {
 			"It refuses, and changes nothing, when the rows hold transaction ids that the server has yet to give out. This is so after a dump was restored: then use rebase.",
 		Example: "  millrace outbox adopt --db postgres://app:secret@db/shop\n  millrace outbox adopt --yes --json",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.outboxAdopt(cmd.Context(), b, yes) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.outboxAdopt(cmd.Context(), b) },
 	})
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	a.yesFlag(cmd, "do not ask")
 	a.jsonFlag(cmd)
 	return cmd
 }
 
-func (a *app) outboxAdopt(ctx context.Context, b boxFlags, yes bool) (err error) {
+func (a *app) outboxAdopt(ctx context.Context, b boxFlags) (err error) {
 	d, err := b.open(a)
 	if err != nil {
 		return err
@@ -42,7 +41,7 @@ func (a *app) outboxAdopt(ctx context.Context, b boxFlags, yes bool) (err error)
 	if err != nil {
 		return err
 	}
-	return a.adopt(ctx, logs, yes)
+	return a.adopt(ctx, logs)
 }
 
 // adoptReport is the outcome for programs.
@@ -58,7 +57,7 @@ type adoptedLog struct {
 
 // adopt asks, and adopts each log on its own: a refusal of one log does not stop the
 // others, and adopting again is harmless.
-func (a *app) adopt(ctx context.Context, logs []database.Log, yes bool) error {
+func (a *app) adopt(ctx context.Context, logs []database.Log) error {
 	var names []string
 	for _, log := range logs {
 		if log.Adopter != nil {
@@ -68,7 +67,7 @@ func (a *app) adopt(ctx context.Context, logs []database.Log, yes bool) error {
 	r := adoptReport{Logs: []adoptedLog{}}
 	if len(names) > 0 {
 		question := "Keep the places of " + strings.Join(names, ", ") + " as they are, and go on from them on this server?"
-		if err := a.confirm(ctx, yes, question); err != nil {
+		if err := a.confirm(ctx, question); err != nil {
 			return err
 		}
 	}
@@ -99,22 +98,16 @@ func (a *app) adopt(ctx context.Context, logs []database.Log, yes bool) error {
 }
 
 func (a *app) showAdopted(r adoptReport) error {
-	if a.json {
-		return a.printJSON(r)
-	}
-	for _, one := range r.Logs {
-		var err error
+	lines := make([]string, len(r.Logs))
+	for i, one := range r.Logs {
 		switch {
 		case one.Error != "":
-			err = a.print("%s: refused: %s", one.Name, one.Error)
+			lines[i] = one.Name + ": refused: " + one.Error
 		case one.Adopted:
-			err = a.print("%s: adopted; relays and consumers go on from their places", one.Name)
+			lines[i] = one.Name + ": adopted; relays and consumers go on from their places"
 		default:
-			err = a.print("%s: positions travel with the data; nothing to adopt", one.Name)
-		}
-		if err != nil {
-			return err
+			lines[i] = one.Name + ": positions travel with the data; nothing to adopt"
 		}
 	}
-	return nil
+	return a.answer(r, "%s", strings.Join(lines, "\n"))
 }

@@ -29,8 +29,8 @@ func TestAdoptRefused(t *testing.T) {
 	logs := []database.Log{{Name: "outbox (cursor)", Adopter: bad}, {Name: "transport", Adopter: good}, {Name: "counters"}}
 	adopt := func(asJSON, asks, yes bool, answer string) (string, string, error) {
 		var out, errs bytes.Buffer
-		a := &app{Streams: Streams{In: strings.NewReader(answer), Out: &out, Err: &errs, Asks: asks, Env: func(string) string { return "" }}, json: asJSON}
-		err := a.adopt(t.Context(), logs, yes)
+		a := &app{Streams: Streams{In: strings.NewReader(answer), Out: &out, Err: &errs, Asks: asks, Env: func(string) string { return "" }}, json: asJSON, yes: yes}
+		err := a.adopt(t.Context(), logs)
 		return out.String(), errs.String(), err
 	}
 	if _, _, err := adopt(false, false, false, ""); err == nil || !strings.Contains(err.Error(), "--yes") || bad.calls+good.calls > 0 {

@@ -48,18 +48,11 @@ func pageOf[T any](ctx context.Context, a *app, f pageFlags, list func(database.
 
 // listed prints a page: as JSON, or as a table, or as a line when it is empty.
 func (a *app) listed(v any, rows [][]string, more bool, none string) error {
-	switch {
-	case a.json:
-		return a.printJSON(v)
-	case len(rows) == 1:
-		return a.print("%s", none)
-	}
-	last := rows[len(rows)-1][0]
-	if err := a.table(rows); err != nil {
+	if err := a.list(v, rows, none); err != nil {
 		return err
 	}
-	if more {
-		a.say("there are more: --after %s", last)
+	if more && !a.json {
+		a.say("there are more: --after %s", rows[len(rows)-1][0])
 	}
 	return nil
 }

@@ -13,7 +13,6 @@ import (
 func (a *app) outboxRebaseCommand() *cobra.Command {
 	var b boxFlags
 	var since when
-	var yes bool
 	cmd := b.of(&cobra.Command{
 		Use: "rebase --since TIME", Short: "Put the relays' places right after a restore on another system",
 		Long: "rebase is for a database that was restored from a dump on another system: the relay's places mean nothing there, and it refuses to run. " +
@@ -26,36 +25,30 @@ func (a *app) outboxRebaseCommand() *cobra.Command {
 				return usage("--since is missing; give a time before the dump was made")
 			}
 			return a.withBox(cmd.Context(), &b, func(box database.Outbox) error {
-				return a.outboxRebase(cmd.Context(), box, since.Time, yes)
+				return a.outboxRebase(cmd.Context(), box, since.Time)
 			})
 		},
 	})
 	cmd.Flags().Var(&since, "since", "what was appended since then is published again: RFC 3339, or 2h for two hours ago")
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	a.yesFlag(cmd, "do not ask")
 	a.jsonFlag(cmd)
 	return cmd
 }
 
-func (a *app) outboxRebase(ctx context.Context, box database.Outbox, since time.Time, yes bool) error {
+func (a *app) outboxRebase(ctx context.Context, box database.Outbox, since time.Time) error {
 	rebaser, ok := box.(driver.Rebaser)
 	if !ok {
-		if a.json {
-			return a.printJSON(rebaseReport{})
-		}
-		return a.print("nothing to do: the places in this outbox move with its data")
+		return a.answer(rebaseReport{}, "nothing to do: the places in this outbox move with its data")
 	}
-	question := "Publish what was appended since " + since.UTC().Format(time.RFC3339) + " again, and count what is older as published? (After pg_upgrade use adopt instead: it leaves out nothing that waits.)"
-	if err := a.confirm(ctx, yes, question); err != nil {
+	since = since.UTC()
+	question := "Publish what was appended since " + since.Format(time.RFC3339) + " again, and count what is older as published? (After pg_upgrade use adopt instead: it leaves out nothing that waits.)"
+	if err := a.confirm(ctx, question); err != nil {
 		return err
 	}
 	if err := rebaser.Rebase(ctx, since); err != nil {
 		return err
 	}
-	if a.json {
-		utc := since.UTC()
-		return a.printJSON(rebaseReport{true, &utc})
-	}
-	return a.print("done; relays go on from %s", since.UTC().Format(time.RFC3339))
+	return a.answer(rebaseReport{true, &since}, "done; relays go on from %s", since.Format(time.RFC3339))
 }
 
 // rebaseReport is the outcome for programs.

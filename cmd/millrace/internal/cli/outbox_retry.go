@@ -13,7 +13,7 @@ import (
 // retryFlags choose the parked events to retry.
 type retryFlags struct {
 	boxFlags
-	all, yes bool
+	all bool
 }
 
 func (a *app) outboxRetryCommand() *cobra.Command {
@@ -39,7 +39,7 @@ func (a *app) outboxRetryCommand() *cobra.Command {
 		ValidArgsFunction: a.parkedIDs(&f.boxFlags),
 	})
 	cmd.Flags().BoolVar(&f.all, "all", false, "every parked event")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask before --all")
+	a.yesFlag(cmd, "do not ask before --all")
 	a.jsonFlag(cmd)
 	return cmd
 }
@@ -76,7 +76,7 @@ func (a *app) outboxRetry(ctx context.Context, box database.Outbox, f retryFlags
 			r.Asked += s.Parked
 		}
 		if r.Asked > 0 {
-			if err := a.confirm(ctx, f.yes, "Give "+counted(r.Asked, "event")+" back to the relay?"); err != nil {
+			if err := a.confirm(ctx, "Give "+counted(r.Asked, "event")+" back to the relay?"); err != nil {
 				return err
 			}
 		}
@@ -113,18 +113,14 @@ func (a *app) notParked(ctx context.Context, box database.Outbox, missing []int6
 
 // retried prints the result, including the part completed before an error.
 func (a *app) retried(ctx context.Context, r retryReport, err error) error {
-	var perr error
-	switch {
-	case a.json:
-		if err != nil {
-			r.Error = a.hide(err)
-		}
-		perr = a.printJSON(r)
-	case r.Asked == 0:
-		perr = a.print("no events were given up")
-	default:
-		perr = a.print("%s given back to the relay", counted(r.Retried, "event"))
+	if err != nil {
+		r.Error = a.hide(err)
 	}
+	text := "no events were given up"
+	if r.Asked > 0 {
+		text = counted(r.Retried, "event") + " given back to the relay"
+	}
+	perr := a.answer(r, "%s", text)
 	switch {
 	case err != nil:
 		if ctx.Err() != nil {

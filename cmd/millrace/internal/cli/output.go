@@ -26,6 +26,26 @@ func (a *app) printJSON(v any) error {
 	return e.Encode(v)
 }
 
+// answer writes an outcome: JSON for programs, otherwise a text for people.
+func (a *app) answer(v any, format string, args ...any) error {
+	if a.json {
+		return a.printJSON(v)
+	}
+	return a.print(format, args...)
+}
+
+// list writes a list: JSON for programs, otherwise a table, or the text none when the table
+// has only its heading.
+func (a *app) list(v any, rows [][]string, none string) error {
+	switch {
+	case a.json:
+		return a.printJSON(v)
+	case len(rows) == 1:
+		return a.print("%s", none)
+	}
+	return a.table(rows)
+}
+
 // table writes rows for people; the first is the heading.
 func (a *app) table(rows [][]string) error {
 	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)

@@ -165,12 +165,6 @@ func (a *app) queueStatus(ctx context.Context, rooms *waiting.Rooms, named []str
 }
 
 func (a *app) showEvents(all []eventReport) error {
-	if a.json {
-		return a.printJSON(map[string]any{"events": all})
-	}
-	if len(all) == 0 {
-		return a.print("nobody waits or is active in any event")
-	}
 	rows := [][]string{{"EVENT", "WAITING", "ACTIVE", "ENTITLED", "THRESHOLD", "PAUSED", "ADMITTED/MIN", "WAIT", "GATE"}}
 	for _, r := range all {
 		rows = append(rows, []string{
@@ -178,7 +172,7 @@ func (a *app) showEvents(all []eventReport) error {
 			strconv.FormatFloat(r.Rate, 'f', -1, 64), r.wait(), r.gate(),
 		})
 	}
-	if err := a.table(rows); err != nil {
+	if err := a.list(map[string]any{"events": all}, rows, "nobody waits or is active in any event"); err != nil || a.json {
 		return err
 	}
 	for _, r := range all {

@@ -93,27 +93,19 @@ func (a *app) queueThreshold(ctx context.Context, rooms *waiting.Rooms, event st
 			return err
 		}
 		r := eventOf(events[0])
-		if a.json {
-			return a.printJSON(thresholdReport{eventReport: r, Previous: r.Threshold})
-		}
-		return a.print("%s: threshold %s, %d active, %d waiting", plain(event), r.threshold(), r.Active, r.Waiting)
+		return a.answer(thresholdReport{eventReport: r, Previous: r.Threshold}, "%s: threshold %s, %d active, %d waiting", plain(event), r.threshold(), r.Active, r.Waiting)
 	}
 	before, after, err := rooms.SetThreshold(ctx, event, n)
 	if err != nil {
 		return err
 	}
 	was, is := eventOf(before), eventOf(after)
-	if a.json {
-		return a.printJSON(thresholdReport{is, was.Threshold == nil || *was.Threshold != n, was.Threshold})
-	}
-	if err := a.print("%s: threshold %s → %s, %d active, %d waiting", plain(event), was.threshold(), is.threshold(), is.Active, is.Waiting); err != nil {
-		return err
-	}
+	text := fmt.Sprintf("%s: threshold %s → %s, %d active, %d waiting", plain(event), was.threshold(), is.threshold(), is.Active, is.Waiting)
 	switch {
 	case n == 0:
-		return a.print("nobody is let in any more; the %d who are active stay until their time is over", is.Active)
+		text += fmt.Sprintf("\nnobody is let in any more; the %d who are active stay until their time is over", is.Active)
 	case is.Active >= n:
-		return a.print("nobody is expelled: the %d who are active stay until their time is over, and nobody is let in while %d or more are", is.Active, n)
+		text += fmt.Sprintf("\nnobody is expelled: the %d who are active stay until their time is over, and nobody is let in while %d or more are", is.Active, n)
 	}
-	return nil
+	return a.answer(thresholdReport{is, was.Threshold == nil || *was.Threshold != n, was.Threshold}, "%s", text)
 }

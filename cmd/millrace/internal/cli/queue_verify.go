@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -79,23 +80,14 @@ func (a *app) queueVerify(f verifyFlags, args []string) error {
 		}
 		report.Places = append(report.Places, placeReport{leaf.String(), place})
 	}
-	if a.json {
-		return a.printJSON(report)
-	}
-	if err := a.print("%s: the order of %d follows from the commitment, the leaves and the seed", plain(p.Event), len(leaves)); err != nil {
-		return err
-	}
+	lines := []string{fmt.Sprintf("%s: the order of %d follows from the commitment, the leaves and the seed", plain(p.Event), len(leaves))}
 	if p.Beacon == "" {
-		if err := a.print("no beacon was named: whoever set the opening could know the seed while people joined"); err != nil {
-			return err
-		}
+		lines = append(lines, "no beacon was named: whoever set the opening could know the seed while people joined")
 	}
 	for _, one := range report.Places {
-		if err := a.print("%s  place %d of %d", one.Leaf, one.Place, len(leaves)); err != nil {
-			return err
-		}
+		lines = append(lines, fmt.Sprintf("%s  place %d of %d", one.Leaf, one.Place, len(leaves)))
 	}
-	return nil
+	return a.answer(report, "%s", strings.Join(lines, "\n"))
 }
 
 func readDraw(f verifyFlags) (p draw.Published, leaves []draw.Leaf, err error) {

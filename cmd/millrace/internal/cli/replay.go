@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,9 +19,9 @@ import (
 type replayFlags struct {
 	groupFlags
 	keyFlags
-	since              when
-	as                 string
-	again, dryRun, yes bool
+	since         when
+	as            string
+	again, dryRun bool
 }
 
 func (a *app) replayCommand() *cobra.Command {
@@ -39,8 +40,10 @@ func (a *app) replayCommand() *cobra.Command {
 			if err := r.check(); err != nil {
 				return err
 			}
-			if !r.yes && !r.dryRun && !a.Asks {
-				return a.confirm(cmd.Context(), false, "") // before anything is opened
+			if !r.dryRun {
+				if err := a.confirmable(); err != nil {
+					return err
+				}
 			}
 			return a.withBus(cmd.Context(), r.bus, r.topic, func(b *bus.Bus) error { return a.replay(cmd.Context(), b, r) })
 		},
@@ -50,7 +53,7 @@ func (a *app) replayCommand() *cobra.Command {
 	f.StringVar(&r.as, "as", "", "a new group that gets the events, instead of --group")
 	f.BoolVar(&r.again, "again", false, "forget the group's keys of these events, so that they are handled again")
 	f.BoolVar(&r.dryRun, "dry-run", false, "change nothing, say what would be done")
-	f.BoolVar(&r.yes, "yes", false, "do not ask")
+	a.yesFlag(cmd, "do not ask")
 	return cmd
 }
 
@@ -100,7 +103,7 @@ func (a *app) replay(ctx context.Context, b *bus.Bus, r replayFlags) (err error)
 	to := bus.Place{Since: r.since.Time, OnlyBack: r.as == ""}
 	interval := interval{bus: b, topic: r.topic, group: out.Group, since: r.since.Time, progress: a.progress()}
 	defer interval.progress.end()
-	if !r.again || !r.yes || r.dryRun { // else the answer is not read before the keys are deleted
+	if !r.again || !a.yes || r.dryRun { // else the answer is not read before the keys are deleted
 		interval.progress.step("reading the events since %s", moment(r.since.Time))
 		recorded, err := interval.each(ctx, stores.recorded)
 		if err != nil {
@@ -122,8 +125,8 @@ func (a *app) replay(ctx context.Context, b *bus.Bus, r replayFlags) (err error)
 	if r.dryRun {
 		return a.replayed(out, r)
 	}
-	if !r.yes {
-		if err := a.confirm(ctx, false, r.question(out)); err != nil {
+	if !a.yes {
+		if err := a.confirm(ctx, r.question(out)); err != nil {
 			return err
 		}
 	}
@@ -205,9 +208,6 @@ func (r *replayFlags) question(out replayReport) string {
 
 // replayed prints the result, or that of a dry run.
 func (a *app) replayed(out replayReport, r replayFlags) error {
-	if a.json {
-		return a.printJSON(out)
-	}
 	lines := []string{fmt.Sprintf("%s since %s", counted(out.Events, "event"), moment(out.Since))}
 	if out.Others > 0 {
 		lines[0] += fmt.Sprintf(", and %s that are no events and have no keys", counted(out.Others, "message"))
@@ -232,10 +232,5 @@ func (a *app) replayed(out replayReport, r replayFlags) error {
 	default:
 		lines = append(lines, fmt.Sprintf("the group gets %s again; start its consumers", counted(int(out.Again), "message")))
 	}
-	for _, line := range lines {
-		if err := a.print("%s", line); err != nil {
-			return err
-		}
-	}
-	return nil
+	return a.answer(out, "%s", strings.Join(lines, "\n"))
 }

@@ -61,7 +61,8 @@ type app struct {
 	urls    []string // every URL of this run: their secrets are hidden in all output
 	running bool     // the command line was understood
 	verbose bool
-	json    bool
+	json    bool // of the command that runs, as is yes
+	yes     bool
 }
 
 // usageError is a command line that cannot be carried out.

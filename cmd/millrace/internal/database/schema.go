@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/sqlname"
+	"github.com/millrace-go/millrace/internal/sqlrows"
 	"github.com/millrace-go/millrace/migrations"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -192,18 +193,12 @@ func (d *Database) applied(ctx context.Context, set migrate.Set) (_ map[int64]bo
 	if err != nil || !there {
 		return applied, err
 	}
-	rows, err := d.DB.QueryContext(ctx, `SELECT version_id, is_applied FROM `+sqlname.In(set.Schema, set.Table())+` ORDER BY id`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() //nolint:errcheck // Err is checked below
-	for rows.Next() {
+	err = sqlrows.Each(ctx, d.DB, func(rows *sql.Rows) error {
 		var version int64
 		var is bool
-		if err := rows.Scan(&version, &is); err != nil {
-			return nil, err
-		}
+		err := rows.Scan(&version, &is)
 		applied[version] = is // the last entry decides
-	}
-	return applied, rows.Err()
+		return err
+	}, `SELECT version_id, is_applied FROM `+sqlname.In(set.Schema, set.Table())+` ORDER BY id`)
+	return applied, err
 }

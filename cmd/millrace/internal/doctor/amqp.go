@@ -43,7 +43,7 @@ func (e *examination) amqpNode(u *url.URL, address string) bool {
 	// The other settings are those that the transport makes of the URL.
 	uri, cfg, err := amqpbus.Dialing(at.String(), amqpbus.Config{ConnectTimeout: e.Timeout})
 	if err != nil {
-		e.add(Error, "url", "the URL cannot be used: "+e.said(err), "write amqp://user:password@h1:5672,h2:5672/vhost, or amqps://")
+		e.unusable(err, "write amqp://user:password@h1:5672,h2:5672/vhost, or amqps://")
 		return false
 	}
 	began := time.Now()

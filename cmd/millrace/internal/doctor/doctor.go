@@ -109,6 +109,11 @@ func (e *examination) ok(check, format string, args ...any) {
 	e.add(OK, check, fmt.Sprintf(format, args...), "")
 }
 
+// unusable reports a URL that its driver refuses.
+func (e *examination) unusable(err error, fix string) {
+	e.add(Error, "url", "the URL cannot be used: "+e.said(err), fix)
+}
+
 // said is the text of an error, without the URL's secrets. Every text from a driver or a
 // server goes through it.
 func (e *examination) said(err error) string { return e.quoted(err.Error()) }

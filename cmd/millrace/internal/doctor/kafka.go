@@ -62,7 +62,7 @@ func (e *examination) kafkaRefused(where string, err error) {
 	case errors.Is(err, kerr.ClusterAuthorizationFailed), errors.Is(err, kerr.TopicAuthorizationFailed), errors.Is(err, kerr.GroupAuthorizationFailed):
 		e.add(Error, "authentication", "this user may not do what is needed: "+e.quoted(err.Error()), "kafka-acls.sh --add --allow-principal …")
 	case errors.As(err, &plain), strings.Contains(err.Error(), "parameter "), strings.Contains(err.Error(), "the URL "):
-		e.add(Error, "url", fmt.Sprintf("the URL cannot be used: %s", e.said(err)), "write kafka://user:password@h1:9092,h2:9092/?tls=true&sasl=scram-sha-512")
+		e.unusable(err, "write kafka://user:password@h1:9092,h2:9092/?tls=true&sasl=scram-sha-512")
 	case !e.connecting(where, "ca=FILE", err):
 		e.add(Error, "answers", fmt.Sprintf("no broker answers: %s", e.said(err)), "is it a Kafka? a listener with TLS or SASL wants tls=true or sasl=… in the URL; the broker's log says more")
 	}

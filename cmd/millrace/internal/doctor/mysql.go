@@ -13,35 +13,17 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
-
-	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 )
 
 func (e *examination) mysql(ctx context.Context, u *url.URL) {
-	d, err := database.Open(e.target.URL, false)
-	if err != nil {
-		e.add(Error, "url", fmt.Sprintf("the URL cannot be used: %s", e.said(err)), "write mysql://user:password@host:3306/database")
-		return
-	}
-	defer d.Close() //nolint:errcheck // everything it had to say was said
 	port := u.Port()
 	if port == "" {
 		port = "3306"
 	}
 	where := net.JoinHostPort(u.Hostname(), port)
-	if !e.reach(ctx, []string{where}) {
-		return
-	}
-	dialing, cancel := e.within(ctx)
-	err = d.DB.PingContext(dialing)
-	cancel()
-	if err != nil {
-		e.mysqlRefused(where, u, err)
-		return
-	}
-	e.mysqlServer(ctx, d.DB, u)
-	e.snapshot(ctx, d)
-	e.tables(ctx, d)
+	e.sqlServer(ctx, []string{where}, "write mysql://user:password@host:3306/database",
+		func(err error) { e.mysqlRefused(where, u, err) },
+		func(db *sql.DB) { e.mysqlServer(ctx, db, u) })
 }
 
 // mysqlRefused reports why a listening server refuses the sign-in.

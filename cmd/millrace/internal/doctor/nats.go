@@ -75,7 +75,7 @@ func (e *examination) natsRefused(where string, err error) {
 	case errors.Is(err, nats.ErrSecureConnWanted):
 		e.add(Error, "tls", "the server does not speak TLS on this port", "turn TLS on in NATS, or use nats:// without tls, ca, cert and key")
 	case fault.Of(err) != fault.Infrastructure: // it is no error of the connection
-		e.add(Error, "url", fmt.Sprintf("the URL cannot be used: %s", e.said(err)), "write nats://user:password@h1:4222,h2:4222/?replicas=3, or tls://host")
+		e.unusable(err, "write nats://user:password@h1:4222,h2:4222/?replicas=3, or tls://host")
 	case !e.connecting(where, "ca=FILE", err):
 		e.add(Error, "answers", fmt.Sprintf("%s refuses: %s", where, e.said(err)), "is it a NATS server? its log says more")
 	}

@@ -19,7 +19,7 @@ import (
 func (e *examination) hosts(ctx context.Context, u *url.URL, port string) (addresses []string, ok bool) {
 	addresses, err := kit.Hosts(u, port)
 	if err != nil {
-		e.add(Error, "url", "the URL cannot be used: "+e.said(err), "correct the host in the URL")
+		e.unusable(err, "correct the host in the URL")
 		return nil, false
 	}
 	return addresses, e.reach(ctx, addresses)

@@ -22,7 +22,7 @@ func (e *examination) postgres(ctx context.Context, u *url.URL) {
 	raw := database.Plain(e.target.URL)
 	cfg, err := pgx.ParseConfig(raw)
 	if err != nil {
-		e.add(Error, "url", fmt.Sprintf("the URL cannot be used: %s", e.said(err)), "write postgres://user:password@host:5432/database?sslmode=require")
+		e.unusable(err, "write postgres://user:password@host:5432/database?sslmode=require")
 		return
 	}
 	var addresses []string
@@ -32,25 +32,9 @@ func (e *examination) postgres(ctx context.Context, u *url.URL) {
 			addresses = append(addresses, address)
 		}
 	}
-	if len(addresses) > 0 && !e.reach(ctx, addresses) {
-		return
-	}
-	d, err := database.Open(e.target.URL, false)
-	if err != nil {
-		e.add(Error, "url", fmt.Sprintf("the URL cannot be used: %s", e.said(err)), "write postgres://user:password@host:5432/database")
-		return
-	}
-	defer d.Close() //nolint:errcheck // everything it had to say was said
-	dialing, cancel := e.within(ctx)
-	err = d.DB.PingContext(dialing)
-	cancel()
-	if err != nil {
-		e.postgresRefused(strings.Join(addresses, ", "), cfg, err)
-		return
-	}
-	e.postgresServer(ctx, d.DB, cfg)
-	e.snapshot(ctx, d)
-	e.tables(ctx, d)
+	e.sqlServer(ctx, addresses, "write postgres://user:password@host:5432/database",
+		func(err error) { e.postgresRefused(strings.Join(addresses, ", "), cfg, err) },
+		func(db *sql.DB) { e.postgresServer(ctx, db, cfg) })
 }
 
 // postgresRefused reports why a listening server refuses the sign-in.

@@ -18,7 +18,7 @@ import (
 func (e *examination) redis(ctx context.Context, u *url.URL) {
 	client, err := redisdb.Client(u, redisdb.Config{Timeout: e.Timeout, PoolSize: 2})
 	if err != nil {
-		e.add(Error, "url", fmt.Sprintf("the URL cannot be used: %s", e.said(err)), "write redis://user:password@host:6379/0, or redis://h1:7001,h2:7002,h3:7003/ for a cluster, or redis://s1:26379,s2:26379/0?master=NAME for a master behind Sentinels")
+		e.unusable(err, "write redis://user:password@host:6379/0, or redis://h1:7001,h2:7002,h3:7003/ for a cluster, or redis://s1:26379,s2:26379/0?master=NAME for a master behind Sentinels")
 		return
 	}
 	defer client.Close() //nolint:errcheck // everything it had to say was said

@@ -40,7 +40,7 @@ func (e *examination) asksSQS(ctx context.Context, u *url.URL) (good bool) {
 	defer cancel()
 	client, done, err := sqsclient.Open(asking, u, func(o *sqs.Options) { o.RetryMaxAttempts = 1 })
 	if err != nil {
-		e.unusable(u, err)
+		e.unusable(err, howToWrite(u))
 		return false
 	}
 	defer done()
@@ -58,7 +58,7 @@ func (e *examination) asksSNS(ctx context.Context, u *url.URL) {
 	defer cancel()
 	client, done, err := sqsclient.OpenSNS(asking, u, func(o *sns.Options) { o.RetryMaxAttempts = 1 })
 	if err != nil {
-		e.unusable(u, err)
+		e.unusable(err, howToWrite(u))
 		return
 	}
 	defer done()
@@ -66,8 +66,9 @@ func (e *examination) asksSNS(ctx context.Context, u *url.URL) {
 	e.judge(u, "SNS", err)
 }
 
-func (e *examination) unusable(u *url.URL, err error) {
-	e.add(Error, "url", fmt.Sprintf("the URL cannot be used: %s", e.said(err)), fmt.Sprintf("write %s://eu-central-1, or %[1]s://key:secret@region/?endpoint=http://host:9324", u.Scheme))
+// howToWrite is the fix of a URL.
+func howToWrite(u *url.URL) string {
+	return fmt.Sprintf("write %s://eu-central-1, or %[1]s://key:secret@region/?endpoint=http://host:9324", u.Scheme)
 }
 
 // judge reports the answer of a service of AWS, and returns whether it is good.

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,31 @@ import (
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 )
+
+// sqlServer examines a database server: whether it is reached at its addresses and lets the user
+// of the URL in, how it is set up, and Millrace's tables in it. fix is for a URL that cannot be
+// used, and refused reports why the server does not let the user in.
+func (e *examination) sqlServer(ctx context.Context, addresses []string, fix string, refused func(error), setUp func(*sql.DB)) {
+	d, err := database.Open(e.target.URL, false)
+	if err != nil {
+		e.unusable(err, fix)
+		return
+	}
+	defer d.Close() //nolint:errcheck // everything it had to say was said
+	if len(addresses) > 0 && !e.reach(ctx, addresses) {
+		return
+	}
+	dialing, cancel := e.within(ctx)
+	err = d.DB.PingContext(dialing)
+	cancel()
+	if err != nil {
+		refused(err)
+		return
+	}
+	setUp(d.DB)
+	e.snapshot(ctx, d)
+	e.tables(ctx, d)
+}
 
 // tables checks the versions of Millrace's tables.
 func (e *examination) tables(ctx context.Context, d *database.Database) {

@@ -85,7 +85,7 @@ func set(files fs.FS, folder, dialect string, edit func(text string) string) fun
 	return func() (migrate.Set, error) {
 		sub, err := fs.Sub(files, folder)
 		if err == nil {
-			sub, err = migrate.Render(sub, edit)
+			sub, err = migrate.Render(sub, "*.sql", edit)
 		}
 		return migrate.Set{Package: "boxoffice", Dialect: dialect, FS: sub}, err
 	}

@@ -1,3 +1,3 @@
 -- Affects one row if the setting has this value. It takes no lock.
 -- $1 name, $2 value.
-SELECT 1 FROM outbox_event_settings WHERE name = $1 AND value = $2
+SELECT 1 FROM {{settings}} WHERE name = $1 AND value = $2

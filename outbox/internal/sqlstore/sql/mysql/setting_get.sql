@@ -1,0 +1,2 @@
+-- The name.
+SELECT value FROM {{settings}} WHERE name = ?

@@ -1,0 +1,2 @@
+-- ?1 name.
+SELECT value FROM {{settings}} WHERE name = ?1

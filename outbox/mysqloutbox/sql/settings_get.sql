@@ -1,2 +1,0 @@
--- ? name.
-SELECT value FROM outbox_settings WHERE name = ?

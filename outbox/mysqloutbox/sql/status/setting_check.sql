@@ -1,3 +1,0 @@
--- Affects one row if the setting has this value. It takes no lock.
--- ?1 name, ?2 value.
-SELECT 1 INTO @millrace_found FROM outbox_event_settings WHERE name = ?1 AND value = ?2

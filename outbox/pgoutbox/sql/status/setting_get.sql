@@ -1,2 +1,0 @@
--- $1 name.
-SELECT value FROM outbox_event_settings WHERE name = $1

@@ -1,2 +1,0 @@
--- The first value stays. ?1 name, ?2 value.
-INSERT INTO outbox_settings (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING
