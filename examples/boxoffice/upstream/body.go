@@ -18,43 +18,28 @@ const (
 // firstUpdate is when the oldest artist was changed first.
 var firstUpdate = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// bodies makes artists out of prebuilt parts. The head is everything but the
-// history and differs by artist and revision: it is a copy of a template, with
-// the figures overwritten in place. The tail is the history, one of a few that
+// bodies makes artists out of a head and a tail. The head is everything but the
+// history and differs by artist and revision. The tail is the history, one of a few that
 // are never copied. Both have a fixed length.
 type bodies struct {
 	head    int    // bytes
-	figures []byte // `"f0001":12345678,` again and again
+	figures int    // in a head
 	padding string // fills a head up
 	tails   [variants][]byte
-	digits  string // "0000" to "9999"
 	pool    sync.Pool
 }
 
-// figure is the shape of one slot; valueAt is where its digits are.
-const (
-	figure  = `"f%04d":%08d,`
-	valueAt = len(`"f0001":`)
-	slot    = valueAt + 8 + 1
-)
+// slot is the longest figure: four digits name it, and eight are its value.
+const slot = len(`"f1234":12345678,`)
 
 func newBodies(size int) *bodies {
 	b := &bodies{head: max(size*17/300, 1_000)}
-	var figures strings.Builder
-	for i := range min((b.head-slotsAt)/slot, 9_999) {
-		fmt.Fprintf(&figures, figure, i+1, 0)
-	}
-	b.figures = []byte(figures.String())
+	b.figures = min((b.head-slotsAt)/slot, 9_999)
 	const prose = "Plays a long set, starts on time, and comes back for one more song. "
 	b.padding = strings.Repeat(prose, 1+b.head/len(prose))
 	for i := range b.tails {
 		b.tails[i] = newTail(size-b.head, i)
 	}
-	var digits strings.Builder
-	for i := range 10_000 {
-		fmt.Fprintf(&digits, "%04d", i)
-	}
-	b.digits = digits.String()
 	b.pool.New = func() any { buf := make([]byte, 0, b.head); return &buf }
 	return b
 }
@@ -116,13 +101,13 @@ func (b *bodies) headOf(a artist) *[]byte {
 	h = append(h, `","country":"KR","revision":`...)
 	h = strconv.AppendUint(h, a.revision, 10)
 	h = append(h, `,"figures":{`...)
-	from := len(h)
-	h = append(h, b.figures...)
-	for at := from + valueAt; at < len(h); at += slot {
+	for i := range b.figures {
 		seed = mix(seed)
-		// A JSON number starts with another digit than 0.
-		copy(h[at:], b.digits[4*(1_000+seed%9_000):][:4])
-		copy(h[at+4:], b.digits[4*(seed>>32%10_000):][:4])
+		h = append(h, `"f`...)
+		h = strconv.AppendInt(h, int64(i+1), 10)
+		h = append(h, `":`...)
+		h = strconv.AppendUint(h, 10_000_000+seed%90_000_000, 10)
+		h = append(h, ',')
 	}
 	h[len(h)-1] = '}' // in the place of the last comma
 	h = append(h, `,"biography":"`...)

@@ -11,9 +11,6 @@ import (
 	"time"
 )
 
-// slowStep is how often a slow body gets its next piece.
-const slowStep = 50 * time.Millisecond
-
 // call answers all requests except control requests, and counts them.
 func (u *Upstream) call(w http.ResponseWriter, r *http.Request) {
 	t := u.gate.arrival(r)
@@ -21,7 +18,7 @@ func (u *Upstream) call(w http.ResponseWriter, r *http.Request) {
 	begun := u.cfg.Clock()
 	defer func() { u.gate.finish(t, u.cfg.Clock()-begun) }()
 
-	id, known := artistOf(r)
+	id, n, known := artistOf(r)
 	p := u.refuse(t)
 	var e effect
 	if p == nil {
@@ -34,26 +31,22 @@ func (u *Upstream) call(w http.ResponseWriter, r *http.Request) {
 		p.write(w)
 		return
 	}
-	n, err := strconv.Atoi(id)
-	if err != nil { // artistOf knows better
-		panic(fmt.Sprintf("upstream: artist %q: %v", id, err))
-	}
 	status := http.StatusOK
 	if e.kind == FaultDrop {
 		status = 0 // the connection breaks
 	}
 	u.gate.decide(t, status)
-	u.send(w, r, u.revisions.current(n), e)
+	u.send(w, u.revisions.current(n), e)
 }
 
-// artistOf returns the id in the path, and whether the artist exists.
-func artistOf(r *http.Request) (id string, known bool) {
+// artistOf returns the id in the path with its number, and whether the artist exists.
+func artistOf(r *http.Request) (id string, n int, known bool) {
 	id, ok := strings.CutPrefix(r.URL.Path, "/artists/")
 	if !ok {
-		return "", false
+		return "", 0, false
 	}
-	_, known = artistNumber(id)
-	return id, known
+	n, known = artistNumber(id)
+	return id, n, known
 }
 
 // artistNumber reads an id the way the upstream writes it, and no other.
@@ -108,7 +101,7 @@ func problemOf(r *http.Request, e effect, known bool) *problem {
 func (u *Upstream) latency() time.Duration { return u.cfg.Latency + rand.N(u.cfg.Jitter+1) }
 
 // send writes an artist, with its faults.
-func (u *Upstream) send(w http.ResponseWriter, r *http.Request, a artist, e effect) {
+func (u *Upstream) send(w http.ResponseWriter, a artist, e effect) {
 	head := u.bodies.headOf(a)
 	defer u.bodies.free(head)
 	parts := [2][]byte{*head, u.bodies.tailOf(a)}
@@ -125,40 +118,13 @@ func (u *Upstream) send(w http.ResponseWriter, r *http.Request, a artist, e effe
 	w.WriteHeader(http.StatusOK)
 	if e.kind == FaultDrop {
 		// The connection ends either way; with the flush it ends within the body.
-		_ = write(r.Context(), w, e.bytesPerSecond, parts[0])
+		_, _ = w.Write(parts[0])
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
-	_ = write(r.Context(), w, e.bytesPerSecond, parts[:]...) // the client may be gone
-}
-
-// write sends parts at a rate; 0 is as fast as can be.
-func write(ctx context.Context, w http.ResponseWriter, bytesPerSecond int64, parts ...[]byte) error {
-	out := http.NewResponseController(w)
-	wait, step := slowStep, int(bytesPerSecond*int64(slowStep)/int64(second))
-	if bytesPerSecond > 0 && step == 0 {
-		wait, step = second/time.Duration(bytesPerSecond), 1
+	for _, part := range parts {
+		_, _ = w.Write(part) // the client may be gone
 	}
-	for i, part := range parts {
-		if bytesPerSecond == 0 {
-			step = len(part)
-		}
-		for len(part) > 0 {
-			n := min(step, len(part))
-			if _, err := w.Write(part[:n]); err != nil {
-				return err
-			}
-			part = part[n:]
-			if bytesPerSecond == 0 || len(part) == 0 && i == len(parts)-1 {
-				continue
-			}
-			if err := out.Flush(); err != nil {
-				return err
-			}
-			pause(ctx, wait)
-		}
-	}
-	return nil
 }
 
 // pause waits for simulated time. It ends early when the client has gone or the

@@ -4,7 +4,7 @@
 //
 //	route                    answer
 //	GET  /artists/{id}       {id, name, level, updatedAt, attributes: {…}, history: […]}, ids 1 to 10000; 404; 429 with Retry-After
-//	GET  /_/stats            [Stats]: calls, violations, worst windows, rates, times; ?last=5m looks back in the log that far
+//	GET  /_/stats            [Stats]: calls, violations, worst windows, times; ?last=5m looks back in the log that far
 //	GET  /_/log              the newest calls for [ReadLog], one a line; ?last=5m
 //	GET  /_/faults           the [Fault] rules in force
 //	POST /_/faults           adds one: {"kind": "status", "status": 503, "artists": ["7"], "rate": 0.5, "calls": 10}
@@ -53,12 +53,12 @@
 //	calls arrive when their first bytes are read          TestArrivalIsTheFirstRead, TestSplitRequests
 //	each request counts once, control requests never      TestEveryRequestCountsOnce, TestConcurrentCalls
 //	bodies: size, shape, equal while unchanged            TestBodies, TestRevisions
-//	each fault has its effect and is counted              TestFaults, TestFaultRules, TestDelayAndLatency, TestDrop, TestSlowBody, TestEndHurriesSlowBodies
+//	each fault has its effect and is counted              TestFaults, TestFaultRules, TestDelayAndLatency, TestDrop
 //	the log keeps the newest calls and counts lost ones   TestLogIsBounded, TestLogRoundTrip, FuzzReadLog
-//	worst windows and rates per priority                  TestStatsByClass
+//	worst windows per priority                            TestStatsByClass
 //	send times apart from arrivals                        TestSentSeries
 //	bad input is a clear error                            TestBadControlInput, TestConfigErrors, TestMainErrors
-//	stopping lets a running request finish                TestMainServesAndDrains
+//	stopping lets a running request finish                TestMainServesAndDrains, TestEndHurriesDelays
 //
 // Failure modes: revisions, counts and log end with the process. Callers that lie
 // about their priority are counted by the priority they state.

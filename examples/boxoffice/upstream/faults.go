@@ -2,12 +2,12 @@ package upstream
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -18,14 +18,12 @@ const (
 	FaultMalformed = "malformed" // 200 with as many bytes as ever, and not JSON
 	FaultDrop      = "drop"      // 200, and the connection breaks within the body
 	FaultDelay     = "delay"     // DelayMs, and up to JitterMs more, before the answer
-	FaultSlow      = "slow"      // a body of BytesPerSecond
 )
 
 // Bounds of a [Fault].
 const (
 	maxRules   = 100
 	maxDelayMs = 600_000
-	maxRate    = 1_000_000_000 // bytes a second
 )
 
 // Fault is a rule: the fault, its calls, its rate and its number. Delays of several
@@ -40,16 +38,15 @@ type Fault struct {
 	// Calls is how many calls it still happens to; until it is cleared when 0.
 	Calls int64 `json:"calls,omitempty"`
 
-	Status         int   `json:"status,omitempty"`
-	DelayMs        int64 `json:"delayMs,omitempty"`
-	JitterMs       int64 `json:"jitterMs,omitempty"`
-	BytesPerSecond int64 `json:"bytesPerSecond,omitempty"`
+	Status   int   `json:"status,omitempty"`
+	DelayMs  int64 `json:"delayMs,omitempty"`
+	JitterMs int64 `json:"jitterMs,omitempty"`
 }
 
 func (f Fault) validate() *problem {
 	switch {
-	case !slices.Contains([]string{FaultStatus, FaultTruncated, FaultMalformed, FaultDrop, FaultDelay, FaultSlow}, f.Kind):
-		return invalid("kind", "kind %.40q is unknown: use status, truncated, malformed, drop, delay or slow", f.Kind)
+	case !slices.Contains([]string{FaultStatus, FaultTruncated, FaultMalformed, FaultDrop, FaultDelay}, f.Kind):
+		return invalid("kind", "kind %.40q is unknown: use status, truncated, malformed, drop or delay", f.Kind)
 	case f.ID != 0:
 		return invalid("id", "id is given by the upstream: leave it out")
 	case f.Rate < 0 || f.Rate > 1:
@@ -68,17 +65,12 @@ func (f Fault) validate() *problem {
 		return invalid("delayMs", "a delay needs delayMs, jitterMs or both")
 	case f.Kind != FaultDelay && f.DelayMs+f.JitterMs != 0:
 		return invalid("delayMs", "delayMs and jitterMs belong to the kind delay, not to %s", f.Kind)
-	case f.Kind == FaultSlow && (f.BytesPerSecond < 1 || f.BytesPerSecond > maxRate):
-		return invalid("bytesPerSecond", "bytesPerSecond %d is out of range: use 1 to %d", f.BytesPerSecond, maxRate)
-	case f.Kind != FaultSlow && f.BytesPerSecond != 0:
-		return invalid("bytesPerSecond", "bytesPerSecond belongs to the kind slow, not to %s", f.Kind)
 	}
 	return nil
 }
 
 // rules are the faults in force, oldest first.
 type rules struct {
-	some atomic.Bool // spares calls the lock when there is none
 	roll func() float64
 
 	mu    sync.Mutex
@@ -91,17 +83,13 @@ func newRules() *rules { return &rules{roll: rand.Float64, given: map[string]int
 
 // effect has the faults of one call.
 type effect struct {
-	delay          time.Duration
-	kind           string // of status, truncated, malformed and drop
-	status         int
-	bytesPerSecond int64
+	delay  time.Duration
+	kind   string // of status, truncated, malformed and drop
+	status int
 }
 
 // strike decides about a call and uses up rules for a number of calls.
 func (r *rules) strike(id string) (e effect) {
-	if !r.some.Load() {
-		return e
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range r.list {
@@ -109,8 +97,7 @@ func (r *rules) strike(id string) (e effect) {
 		if len(f.Artists) > 0 && !slices.Contains(f.Artists, id) {
 			continue
 		}
-		answers := f.Kind != FaultDelay && f.Kind != FaultSlow
-		if answers && e.kind != "" || f.Kind == FaultSlow && e.bytesPerSecond > 0 {
+		if f.Kind != FaultDelay && e.kind != "" {
 			continue // an older rule decided
 		}
 		if f.Rate > 0 && r.roll() >= f.Rate {
@@ -120,8 +107,6 @@ func (r *rules) strike(id string) (e effect) {
 		switch f.Kind {
 		case FaultDelay:
 			e.delay += draw(f.DelayMs, f.JitterMs)
-		case FaultSlow:
-			e.bytesPerSecond = f.BytesPerSecond
 		case FaultStatus:
 			e.kind, e.status = f.Kind, f.Status
 			name += "_" + strconv.Itoa(f.Status)
@@ -136,7 +121,6 @@ func (r *rules) strike(id string) (e effect) {
 		}
 	}
 	r.list = slices.DeleteFunc(r.list, func(f Fault) bool { return f.Calls < 0 })
-	r.some.Store(len(r.list) > 0)
 	return e
 }
 
@@ -162,7 +146,6 @@ func (r *rules) add(f Fault) (Fault, *problem) {
 	r.next++
 	f.ID = r.next
 	r.list = append(r.list, f)
-	r.some.Store(true)
 	return f, nil
 }
 
@@ -176,18 +159,13 @@ func (r *rules) clear() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.list = nil
-	r.some.Store(false)
 }
 
 // counts returns how often each fault was given.
 func (r *rules) counts() map[string]int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	counts := make(map[string]int64, len(r.given))
-	for name, n := range r.given {
-		counts[name] = n
-	}
-	return counts
+	return maps.Clone(r.given)
 }
 
 func (r *rules) forget() {

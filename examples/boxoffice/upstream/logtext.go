@@ -38,16 +38,7 @@ func (u *Upstream) WriteLog(w io.Writer, last time.Duration) error {
 	return u.gate.read(after, func(records []record, names []string) error {
 		buf = buf[:0]
 		for _, r := range records {
-			buf = strconv.AppendInt(buf, int64(r.arrival), 10)
-			buf = append(buf, '\t')
-			buf = strconv.AppendInt(buf, int64(r.sent), 10)
-			buf = append(buf, '\t')
-			buf = append(buf, r.class.String()...)
-			buf = append(buf, '\t')
-			buf = strconv.AppendUint(buf, uint64(r.status), 10)
-			buf = append(buf, '\t')
-			buf = append(buf, names[r.instance]...)
-			buf = append(buf, '\n')
+			buf = fmt.Appendf(buf, "%d\t%d\t%s\t%d\t%s\n", int64(r.arrival), int64(r.sent), r.class, r.status, names[r.instance])
 		}
 		if _, err := w.Write(buf); err != nil {
 			return fmt.Errorf("upstream: write the log: %w", err)

@@ -1,16 +1,11 @@
 package upstream
 
 import (
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/upstream/window"
-)
-
-// The series of [Rates].
-const (
-	rateBucket = 100 * time.Millisecond
-	maxRates   = 10 * time.Minute
 )
 
 // Stats are the upstream's figures since it started or was reset. Times are
@@ -50,9 +45,8 @@ type Stats struct {
 	Handler Quantiles `json:"handler"`
 
 	// Log describes the part of the log that the rest is about.
-	Log   Logged `json:"log"`
-	Sent  Sent   `json:"sent"`
-	Rates Rates  `json:"rates"`
+	Log  Logged `json:"log"`
+	Sent Sent   `json:"sent"`
 }
 
 // Class is one priority. Worst and WorstSent are the fullest windows of the
@@ -81,14 +75,6 @@ type Sent struct {
 	Transit Quantiles     `json:"transit"`
 }
 
-// Rates are arrivals per bucket of 100 ms and class, of the last 10 minutes at
-// most. The first bucket begins at From; the last one is not over yet.
-type Rates struct {
-	BucketMs int64            `json:"bucketMs"`
-	From     time.Duration    `json:"fromNs"`
-	Calls    map[string][]int `json:"calls"`
-}
-
 // Stats reports. last is how far back it reads the log, which costs time and memory
 // by the call; 0 is all of it. The other counts cost nothing.
 func (u *Upstream) Stats(last time.Duration) Stats {
@@ -110,7 +96,7 @@ func (g *gate) counts() Stats {
 		Now: max(g.clock(), g.last), Since: g.since, Limit: g.limit,
 		Calls: g.calls, Violations: g.violations, Worst: g.counter.Worst(), Bans: g.bans,
 		Refused: g.refused, OverBudget: g.overBudget, Late: g.late,
-		Classes: map[string]Class{}, Instances: map[string]int64{}, Statuses: map[int]int64{},
+		Classes: map[string]Class{}, Instances: map[string]int64{}, Statuses: maps.Clone(g.statuses),
 		Queue: g.queue.quantiles(), Handler: g.handler.quantiles(), Log: Logged{Lost: g.log.lost},
 	}
 	if g.day == today() {
@@ -127,9 +113,6 @@ func (g *gate) counts() Stats {
 			s.Instances[g.log.names[i]] = n
 		}
 	}
-	for status, n := range g.statuses {
-		s.Statuses[status] = n
-	}
 	return s
 }
 
@@ -137,12 +120,6 @@ func (g *gate) counts() Stats {
 func (u *Upstream) addLog(s *Stats, after time.Duration) {
 	var arrived, sent [classCount][]time.Duration
 	var transit histogram
-	from := max(after, s.Now-maxRates)
-	s.Rates = Rates{BucketMs: rateBucket.Milliseconds(), From: from, Calls: map[string][]int{}}
-	var rates [classCount][]int
-	for c := range rates {
-		rates[c] = make([]int, (s.Now-from)/rateBucket+1)
-	}
 	_ = u.gate.read(after, func(records []record, _ []string) error { // the visit returns no error
 		if s.Log.Calls == 0 {
 			s.Log.From = records[0].arrival
@@ -153,9 +130,6 @@ func (u *Upstream) addLog(s *Stats, after time.Duration) {
 			if r.sent > 0 {
 				sent[r.class] = append(sent[r.class], r.sent)
 				transit.add(r.arrival - r.sent)
-			}
-			if i := (r.arrival - from) / rateBucket; r.arrival > from && int(i) < len(rates[0]) {
-				rates[r.class][i]++
 			}
 		}
 		return nil
@@ -168,7 +142,6 @@ func (u *Upstream) addLog(s *Stats, after time.Duration) {
 		slices.Sort(sent[i])
 		c.WorstSent = window.Worst(sent[i], second)
 		s.Classes[name] = c
-		s.Rates.Calls[name] = rates[i]
 		all = append(all, sent[i]...)
 	}
 	slices.Sort(all)

@@ -54,7 +54,7 @@ func (u *Upstream) Handler() http.Handler {
 // Serve answers on ln until ctx ends. Then it cuts simulated latency short,
 // lets running requests finish, and returns nil. It closes ln.
 func (u *Upstream) Serve(ctx context.Context, ln net.Listener) error {
-	// No WriteTimeout: a slow body takes as long as it was ordered to.
+	// No WriteTimeout: an answer takes as long as it was ordered to.
 	server := &http.Server{
 		Handler: u.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: withConn,

@@ -64,7 +64,7 @@ func (c chatRoutes) messages(w http.ResponseWriter, r *http.Request, member stri
 		return err
 	}
 	joined, err := c.chat.Joined(r.Context(), member, room)
-	return reply(w, http.StatusOK, map[string]any{"messages": each(found, chat.Message.JSON), "joined": joined}, err)
+	return reply(w, http.StatusOK, map[string]any{"messages": found, "joined": joined}, err)
 }
 
 // say accepts a message; it is stored and announced a moment later.

@@ -50,9 +50,9 @@ func (p paymentRoutes) mount(g *guard) {
 	g.writes("POST /api/payments/{id}/refund", p.refund)
 	g.writes("POST /api/transfers", p.transfer)
 	g.member("GET /api/me/transfers", p.transfers)
-	g.writes("POST /api/transfers/{id}/accept", p.decide((*payment.Payments).Accept))
-	g.writes("POST /api/transfers/{id}/decline", p.decide((*payment.Payments).Decline))
-	g.writes("POST /api/transfers/{id}/withdraw", p.decide((*payment.Payments).Withdraw))
+	g.writes("POST /api/transfers/{id}/accept", decide(p.payments.Accept))
+	g.writes("POST /api/transfers/{id}/decline", decide(p.payments.Decline))
+	g.writes("POST /api/transfers/{id}/withdraw", decide(p.payments.Withdraw))
 	g.writes("POST /api/memberships", p.membership)
 	g.member("GET /api/me/memberships", p.memberships)
 }

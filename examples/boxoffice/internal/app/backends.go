@@ -24,41 +24,35 @@ import (
 
 // Schemes names the schemes of the transports that the program links.
 func Schemes() (names []string) {
-	for _, s := range schemes(transport{}) {
+	for _, s := range schemes(nil, "", nil) {
 		names = append(names, s.Names()...)
 	}
 	return names
 }
 
-// transport holds the settings of all transports.
-type transport struct {
-	store  *store.Store
-	holder string // a name kept over restarts, "" for none
-	log    *slog.Logger
-}
-
 func (b *base) schemes() []bus.Scheme {
-	t := transport{store: b.store, log: b.log}
+	holder := ""
 	if b.sole {
-		t.holder = b.holder
+		holder = b.holder
 	}
-	return schemes(t)
+	return schemes(b.store, holder, b.log)
 }
 
 // schemes shares the database's pools with the transport in the same
-// database, so that publishing can be part of a transaction there.
-func schemes(t transport) []bus.Scheme {
-	lite := sqlitebus.Config{LeaseTTL: leaseTTL, Holder: t.holder, Logger: t.log}
-	pg := pgbus.Config{Holder: t.holder, Logger: t.log}
-	my := mysqlbus.Config{Holder: t.holder, Logger: t.log}
-	if t.store != nil {
-		switch t.store.Dialect() {
+// database, so that publishing can be part of a transaction there. holder is a name kept
+// over restarts, "" for none.
+func schemes(s *store.Store, holder string, log *slog.Logger) []bus.Scheme {
+	lite := sqlitebus.Config{LeaseTTL: leaseTTL, Holder: holder, Logger: log}
+	pg := pgbus.Config{Holder: holder, Logger: log}
+	my := mysqlbus.Config{Holder: holder, Logger: log}
+	if s != nil {
+		switch s.Dialect() {
 		case "sqlite":
-			lite.DB, lite.ReadDB = t.store.DB(), t.store.Reader()
+			lite.DB, lite.ReadDB = s.DB(), s.Reader()
 		case "postgres":
-			pg.DB = t.store.DB()
+			pg.DB = s.DB()
 		case "mysql":
-			my.DB = t.store.DB()
+			my.DB = s.DB()
 		}
 	}
 	return []bus.Scheme{
@@ -66,10 +60,10 @@ func schemes(t transport) []bus.Scheme {
 		sqlitebus.Scheme(lite),
 		pgbus.Scheme(pg),
 		mysqlbus.Scheme(my),
-		rediswatermill.Scheme(redisbus.Config{Logger: t.log}, rediswatermill.Config{}),
-		kafkawatermill.Scheme(kafkabus.Config{ClientID: "boxoffice", Logger: t.log}, kafkawatermill.Config{}),
-		natsbus.Scheme(natsbus.Config{Logger: t.log}),
-		amqpwatermill.Scheme(amqpbus.Config{Bindings: bindings(), Logger: t.log}, amqpwatermill.Config{}),
+		rediswatermill.Scheme(redisbus.Config{Logger: log}, rediswatermill.Config{}),
+		kafkawatermill.Scheme(kafkabus.Config{ClientID: "boxoffice", Logger: log}, kafkawatermill.Config{}),
+		natsbus.Scheme(natsbus.Config{Logger: log}),
+		amqpwatermill.Scheme(amqpbus.Config{Bindings: bindings(), Logger: log}, amqpwatermill.Config{}),
 	}
 }
 

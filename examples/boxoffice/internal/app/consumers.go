@@ -132,15 +132,14 @@ func (c *consumers) batchConsumer(of store.Consumer, guard *idempotency.Guard[*s
 			})
 			return err
 		})
-		if err != nil && len(places) < len(all) {
+		if err != nil && len(refused) == 0 {
+			return err
+		}
+		if err != nil {
 			// A message that can never be handled is not retried with the rest.
 			for _, i := range places {
 				refused[i] = err
 			}
-			return refused
-		}
-		if err != nil {
-			return err
 		}
 		return refused.OrNil()
 	}

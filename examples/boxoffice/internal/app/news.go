@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,18 +32,17 @@ func newNews(b *base, shows *catalog.Catalog) (n *news, err error) {
 	if n.inbox, err = inbox.New(b.store, inbox.Config{Holder: b.holder, Traces: b.tracing != nil, Logger: b.log}); err != nil {
 		return nil, err
 	}
-	if n.live, err = n.newLive(b); err != nil {
-		return nil, err
-	}
 	rooms, err := roomsBroker(b)
 	if err != nil {
 		return nil, err
 	}
-	cfg := chat.Config{NoRoom: catalog.ErrNoShow, PerAddress: b.cfg.Door.Streams, Logger: b.log}
-	if n.live != nil {
-		cfg.Delivered = n.live.RoomDelivered
+	if n.chat, err = chat.New(b.store, shows, b.outbox, rooms, chat.Config{
+		NoRoom: catalog.ErrNoShow, PerAddress: b.cfg.Door.Streams, Logger: b.log,
+		Delivered: func(after time.Duration) { n.live.RoomDelivered(after) }, // sockets are opened where streams are
+	}); err != nil {
+		return nil, err
 	}
-	if n.chat, err = chat.New(b.store, shows, b.outbox, rooms, cfg); err != nil {
+	if n.live, err = n.newLive(b); err != nil {
 		return nil, err
 	}
 	if n.live != nil {
@@ -69,7 +67,7 @@ func (n *news) newLive(b *base) (*live.Live, error) {
 	}
 	return live.New(b.cfg.Secret, shared, live.Config{
 		Replayers: n.replayers(),
-		Rooms:     func(ctx context.Context, member string) ([]string, error) { return n.chat.Rooms(ctx, member) },
+		Rooms:     n.chat.Rooms,
 		Muted:     n.inbox.Muted,
 		Streams:   sse.Config{Lean: b.cfg.LeanStreams, PerAddress: b.cfg.Door.Streams, Timeout: redisTimeout, WriteTimeout: streamWriteTimeout, TracerProvider: b.tracing},
 		Logger:    b.log,
@@ -79,15 +77,7 @@ func (n *news) newLive(b *base) (*live.Live, error) {
 // replayers read the first events of a stream. The notices come last: a stream
 // remembers the last 64 events it was sent, which must include the events that are
 // replayed and live at once.
-func (n *news) replayers() []live.Replayer { return []live.Replayer{messages{n}, n.inbox} }
-
-// messages are read from the chat, which is made after the streams.
-type messages struct{ of *news }
-
-// Replay implements [live.Replayer].
-func (m messages) Replay(ctx context.Context, member string, since sse.Cursors) (sse.Missed, error) {
-	return m.of.chat.Replay(ctx, member, since)
-}
+func (n *news) replayers() []live.Replayer { return []live.Replayer{n.chat, n.inbox} }
 
 // sharedStreams is the state that processes share: in Redis, or in this process
 // alone.

@@ -48,7 +48,7 @@ func newAdmitted(b *base) (*admitted, error) {
 	if err != nil || b.cfg.NoticeURL == "" {
 		return &admitted{rows: rows}, err
 	}
-	linked := append(schemes(transport{log: b.log}), sqsbus.Scheme(sqsbus.Config{Logger: b.log}))
+	linked := append(schemes(nil, "", b.log), sqsbus.Scheme(sqsbus.Config{Logger: b.log}))
 	n := &noticeTransport{schemes: linked, url: b.cfg.NoticeURL, log: b.log, rows: rows}
 	if b.cfg.Has(config.RoleWorker) {
 		n.reader = &bus.RunnerConfig{DrainTimeout: b.opt.Drain, Logger: b.log, WorkerID: b.holder, TracerProvider: b.tracing}

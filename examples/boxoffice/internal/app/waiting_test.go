@@ -348,7 +348,7 @@ func TestNotices(t *testing.T) {
 		published, _ := p.app.office.waiting.notices.Counts()
 		return published == 2
 	})
-	reader, err := bus.Open(t.Context(), url, schemes(transport{})...)
+	reader, err := bus.Open(t.Context(), url, schemes(nil, "", nil)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,23 +2,17 @@ package chat
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
 	"github.com/millrace-go/millrace/sse"
 )
 
 // alerts wait in order for the live streams.
 type alerts struct {
 	streams *streams
-
-	mu    sync.Mutex
-	queue []alert
-	max   int
-	wake  signal.Signal
+	queue   chan alert
 }
 
 type alert struct {
@@ -28,33 +22,17 @@ type alert struct {
 }
 
 func newAlerts(s *streams, limit int) *alerts {
-	return &alerts{streams: s, max: limit, wake: signal.New()}
+	return &alerts{streams: s, queue: make(chan alert, limit)}
 }
 
 // add reports false when too many wait already.
 func (a *alerts) add(one alert) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.queue) >= a.max {
+	select {
+	case a.queue <- one:
+		return true
+	default:
 		return false
 	}
-	a.queue = append(a.queue, one)
-	a.wake.Wake()
-	return true
-}
-
-func (a *alerts) waiting() int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return len(a.queue)
-}
-
-func (a *alerts) take() []alert {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	all := a.queue
-	a.queue = nil
-	return all
 }
 
 // Run sends the alerts of committed messages, once each: the messages
@@ -64,14 +42,15 @@ func (a *alerts) Run(ctx context.Context) {
 	last, done := context.WithCancel(context.WithoutCancel(ctx))
 	defer done()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(sendTimeout, done) })()
-	for ending := false; !ending; {
+	for {
 		select {
-		case <-ctx.Done():
-			ending = true
-		case <-a.wake:
-		}
-		for _, one := range a.take() {
+		case one := <-a.queue:
 			a.send(last, one)
+		case <-ctx.Done():
+			for range len(a.queue) {
+				a.send(last, <-a.queue)
+			}
+			return
 		}
 	}
 }

@@ -28,14 +28,9 @@ func newBells(broker driver.Broker, f *feeds, c *counts) *bells {
 	return &bells{broker: broker, feeds: f, counts: c, rooms: map[string]struct{}{}, wake: signal.New()}
 }
 
-func (b *bells) ring(rooms ...string) {
-	if len(rooms) == 0 {
-		return
-	}
+func (b *bells) ring(room string) {
 	b.mu.Lock()
-	for _, room := range rooms {
-		b.rooms[room] = struct{}{}
-	}
+	b.rooms[room] = struct{}{}
 	b.mu.Unlock()
 	b.wake.Wake()
 }

@@ -37,14 +37,15 @@ type Shows interface {
 	Exists(ctx context.Context, id string) error
 }
 
-// Message is a stored message. Seq is its place in the room, from 1 without a gap.
+// Message is a stored message; its JSON is what clients see, by a read and on a socket
+// alike. Seq is its place in the room, from 1 without a gap.
 type Message struct {
-	ID       string
-	Room     string
-	Seq      int64
-	SenderID string
-	Text     string
-	SentAt   time.Time
+	ID       string    `json:"id"`
+	Room     string    `json:"-"`
+	Seq      int64     `json:"seq"`
+	SenderID string    `json:"senderId"`
+	Text     string    `json:"message"`
+	SentAt   time.Time `json:"sentAt"`
 }
 
 // Config of a [Chat]. The zero value works.

@@ -13,25 +13,11 @@ type frame struct {
 	at   time.Time // when a message was sent that comes as it happens
 }
 
-// MessageJSON is a message as clients see it, by a read and on a socket alike.
-type MessageJSON struct {
-	ID       string    `json:"id"`
-	Seq      int64     `json:"seq"`
-	SenderID string    `json:"senderId"`
-	Message  string    `json:"message"`
-	SentAt   time.Time `json:"sentAt"`
-}
-
-// JSON is the message as clients see it.
-func (m Message) JSON() MessageJSON {
-	return MessageJSON{ID: m.ID, Seq: m.Seq, SenderID: m.SenderID, Message: m.Text, SentAt: m.SentAt}
-}
-
 func frameOf(m Message) frame {
 	return frame{seq: m.Seq, body: encode(struct {
 		Type string `json:"type"`
-		MessageJSON
-	}{"message", m.JSON()})}
+		Message
+	}{"message", m})}
 }
 
 // readyFrame states that all messages after seq are sent as they happen.

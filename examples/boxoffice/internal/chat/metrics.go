@@ -6,23 +6,24 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Stats are the gauges and counters of a Chat of this process.
+// Stats are the gauges and counters of a Chat of this process; their JSON is in the
+// operator's report.
 type Stats struct {
-	Sockets int // open now
-	Rooms   int // with an open socket
-	Waiting int // events that wait for the live streams now
+	Sockets int `json:"sockets"` // open now
+	Rooms   int `json:"rooms"`   // with an open socket
+	Waiting int `json:"backlog"` // events that wait for the live streams now
 
-	Sent         int64 // messages accepted
-	Stored       int64
-	Failed       int64 // tries to store a message that came to nothing
-	DeadLettered int64 // messages that a worker gave up
+	Sent     int64 `json:"sent"` // messages accepted
+	Stored   int64 `json:"stored"`
+	ToldLive int64 `json:"toldLive"` // events that the live streams took
+	Dropped  int64 `json:"dropped"`  // events for live streams that were not sent for lack of room
+	Failed   int64 `json:"failed"`   // tries to store a message that came to nothing
 
-	ToldLive int64 // events that the live streams took
-	Dropped  int64 // events for live streams that were not sent for lack of room
-	Unsent   int64 // events, joins and leaves that the live streams refused
+	DeadLettered int64 `json:"deadLettered"` // messages that a worker gave up
 
-	Slow   int64 // sockets that were cut because they did not read
-	Unrung int64 // bells that the broker did not take
+	Unsent int64 `json:"-"` // events, joins and leaves that the live streams refused
+	Slow   int64 `json:"-"` // sockets that were cut because they did not read
+	Unrung int64 `json:"-"` // bells that the broker did not take
 }
 
 type counts struct {
@@ -33,7 +34,7 @@ type counts struct {
 func (c *Chat) Stats() Stats {
 	n := c.counts
 	s := Stats{
-		Waiting: c.alerts.waiting(),
+		Waiting: len(c.alerts.queue),
 		Sent:    n.sent.Load(), Stored: n.stored.Load(), Failed: n.failed.Load(), DeadLettered: n.deadLettered.Load(),
 		ToldLive: n.toldLive.Load(), Dropped: n.dropped.Load(), Unsent: n.unsent.Load(),
 		Slow: n.slow.Load(), Unrung: n.unrung.Load(),

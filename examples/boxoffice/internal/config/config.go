@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -94,56 +95,45 @@ func (c Config) Has(role string) bool { return slices.Contains(c.Roles, role) }
 // setting is one environment variable and its flag.
 type setting struct {
 	env, flag, def, help string
-	value                *string
+	set                  func(text string) error
 }
 
-type raw struct {
-	addr, dataDir, dbURL, busURL, redisURL, roles, secret, adminToken, gatewayURL, hold, payment    string
-	redisPrefix, upstreamURL, archiveURL, workers, noticeURL, streams, tracesURL, leave, ticketKeys string
-	queue                                                                                           rawQueue
-	door                                                                                            rawDoor
-	edge                                                                                            rawEdge
-}
-
-func (r *raw) settings() []setting {
+func (c *Config) settings() []setting {
 	return append([]setting{
-		{"BOXOFFICE_ADDR", "addr", "127.0.0.1:8080", "host:port to serve on", &r.addr},
-		{"BOXOFFICE_DATA_DIR", "data-dir", ".boxoffice", "folder for the database, the secrets and the simulated gateway's ledger", &r.dataDir},
-		{"BOXOFFICE_DB_URL", "db-url", "", "database: sqlite://path, postgres://user:password@host/name or mysql://…; default: a SQLite file in the data folder, for one process", &r.dbURL},
-		{"BOXOFFICE_BUS_URL", "bus-url", "", "transport; default: the database's own", &r.busURL},
-		{"BOXOFFICE_REDIS_URL", "redis-url", EmbeddedRedis, "Redis: redis://host:6379/0, rediss://…, several hosts separated by commas (or ?cluster=true) for a Redis Cluster, or Sentinels with ?master=NAME (and sentinel_user=, sentinel_password= if they ask for a sign-in); embedded:// keeps its data, and the waiting room, in this process, which then has the roles api, worker and admitter; off: artists are not mirrored, and the waiting room is in the memory of the one process that has the roles api and admitter", &r.redisURL},
-		{"BOXOFFICE_REDIS_PREFIX", "redis-prefix", "", "stands before every key in Redis, so that several box offices can share one", &r.redisPrefix},
-		{"BOXOFFICE_ROLES", "roles", "all", "api, relay, worker, admitter, separated by commas, or all", &r.roles},
-		{"BOXOFFICE_SECRET", "secret", "", "signs sign-ins, at least 32 bytes; default: made and kept in the data folder (other users can see a flag; prefer the variable)", &r.secret},
-		{"BOXOFFICE_TICKET_KEYS", "ticket-keys", "", "signs the codes of tickets: Ed25519 seeds of 64 hexadecimal digits, separated by commas: the first signs, all verify; default: made and kept in the data folder", &r.ticketKeys},
-		{"BOXOFFICE_ADMIN_TOKEN", "admin-token", "", "opens /api/admin; default: made, kept in the data folder and printed", &r.adminToken},
-		{"BOXOFFICE_GATEWAY_URL", "gateway-url", "", "payment gateway; default: a simulated one in this process", &r.gatewayURL},
-		{"BOXOFFICE_UPSTREAM_URL", "upstream-url", "", "API of the artists; default: a simulated one in this process", &r.upstreamURL},
-		{"BOXOFFICE_ARCHIVE_URL", "archive-url", "", "where snapshots of artists go that nobody has read for 30 days: a folder, or s3://bucket/prefix?region=R, with endpoint=URL for another server than Amazon's and timeout=10s; credentials by AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or as the AWS tools find them, or in the URL as key:secret@bucket; default: a folder in the data folder, for one process", &r.archiveURL},
-		{"BOXOFFICE_WORKERS", "workers", "1", "how many processes with the role worker share the artist API's limit, those that are about to end included", &r.workers},
-		{"BOXOFFICE_HOLD_SECONDS", "hold-seconds", "300", "how long seats are held for payment", &r.hold},
-		{"BOXOFFICE_PAYMENT_SECONDS", "payment-seconds", "120", "how long after the end of a hold a payment that was accepted before it keeps the seats: as long as the payment gateway may take to decide", &r.payment},
-		{"BOXOFFICE_LEAVE_SECONDS", "leave-seconds", "0", "how long the process goes on serving once it was asked to end, while /readyz answers 503: longer than a load balancer takes to see that", &r.leave},
-		{"BOXOFFICE_NOTICE_URL", "notice-url", "", "transport, such as sqs://region, that tells others whom the waiting room admitted, on the topic queue.admitted; default: nobody is told", &r.noticeURL},
-		{"BOXOFFICE_STREAMS", "streams", StreamsPortable, "how live streams are served: portable works over everything; lean takes connections of plain HTTP/1.1 over from the server and keeps no goroutine for each", &r.streams},
-		{"BOXOFFICE_TRACES_URL", "traces-url", "", "OpenTelemetry collector that spans are sent to by OTLP over HTTP: http://127.0.0.1:4318; ?ratio=0.1 keeps a tenth of the traces; headers by OTEL_EXPORTER_OTLP_HEADERS; default: no spans are made", &r.tracesURL},
-	}, slices.Concat(r.queue.settings(), r.door.settings(), r.edge.settings())...)
+		{"BOXOFFICE_ADDR", "addr", "127.0.0.1:8080", "host:port to serve on", as(&c.Addr)},
+		{"BOXOFFICE_DATA_DIR", "data-dir", ".boxoffice", "folder for the database, the secrets and the simulated gateway's ledger", as(&c.DataDir)},
+		{"BOXOFFICE_DB_URL", "db-url", "", "database: sqlite://path, postgres://user:password@host/name or mysql://…; default: a SQLite file in the data folder, for one process", sound(&c.DBURL, store.CheckURL)},
+		{"BOXOFFICE_BUS_URL", "bus-url", "", "transport; default: the database's own", as(&c.BusURL)},
+		{"BOXOFFICE_REDIS_URL", "redis-url", EmbeddedRedis, "Redis: redis://host:6379/0, rediss://…, several hosts separated by commas (or ?cluster=true) for a Redis Cluster, or Sentinels with ?master=NAME (and sentinel_user=, sentinel_password= if they ask for a sign-in); embedded:// keeps its data, and the waiting room, in this process, which then has the roles api, worker and admitter; off: artists are not mirrored, and the waiting room is in the memory of the one process that has the roles api and admitter", as(&c.RedisURL)},
+		{"BOXOFFICE_REDIS_PREFIX", "redis-prefix", "", "stands before every key in Redis, so that several box offices can share one", as(&c.RedisPrefix)},
+		{"BOXOFFICE_ROLES", "roles", "all", "api, relay, worker, admitter, separated by commas, or all", c.setRoles},
+		{"BOXOFFICE_SECRET", "secret", "", "signs sign-ins, at least 32 bytes; default: made and kept in the data folder (other users can see a flag; prefer the variable)", sound(&c.Secret, auth.CheckSecret)},
+		{"BOXOFFICE_TICKET_KEYS", "ticket-keys", "", "signs the codes of tickets: Ed25519 seeds of 64 hexadecimal digits, separated by commas: the first signs, all verify; default: made and kept in the data folder", sound(&c.TicketKeys, checkTicketKeys)},
+		{"BOXOFFICE_ADMIN_TOKEN", "admin-token", "", "opens /api/admin; default: made, kept in the data folder and printed", sound(&c.AdminToken, checkAdminToken)},
+		{"BOXOFFICE_GATEWAY_URL", "gateway-url", "", "payment gateway; default: a simulated one in this process", sound(&c.GatewayURL, checkHTTP)},
+		{"BOXOFFICE_UPSTREAM_URL", "upstream-url", "", "API of the artists; default: a simulated one in this process", sound(&c.UpstreamURL, checkHTTP)},
+		{"BOXOFFICE_ARCHIVE_URL", "archive-url", "", "where snapshots of artists go that nobody has read for 30 days: a folder, or s3://bucket/prefix?region=R, with endpoint=URL for another server than Amazon's and timeout=10s; credentials by AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or as the AWS tools find them, or in the URL as key:secret@bucket; default: a folder in the data folder, for one process", sound(&c.ArchiveURL, archive.Check)},
+		{"BOXOFFICE_WORKERS", "workers", "1", "how many processes with the role worker share the artist API's limit, those that are about to end included", whole(&c.Workers, 1, MaxWorkers)},
+		{"BOXOFFICE_HOLD_SECONDS", "hold-seconds", "300", "how long seats are held for payment", times(&c.Hold, time.Second, 1, 86_400)},
+		{"BOXOFFICE_PAYMENT_SECONDS", "payment-seconds", "120", "how long after the end of a hold a payment that was accepted before it keeps the seats: as long as the payment gateway may take to decide", times(&c.PaymentLimit, time.Second, 1, 86_400)},
+		{"BOXOFFICE_LEAVE_SECONDS", "leave-seconds", "0", "how long the process goes on serving once it was asked to end, while /readyz answers 503: longer than a load balancer takes to see that", times(&c.Leave, time.Second, 0, 600)},
+		{"BOXOFFICE_NOTICE_URL", "notice-url", "", "transport, such as sqs://region, that tells others whom the waiting room admitted, on the topic queue.admitted; default: nobody is told", as(&c.NoticeURL)},
+		{"BOXOFFICE_STREAMS", "streams", StreamsPortable, "how live streams are served: portable works over everything; lean takes connections of plain HTTP/1.1 over from the server and keeps no goroutine for each", c.setStreams},
+		{"BOXOFFICE_TRACES_URL", "traces-url", "", "OpenTelemetry collector that spans are sent to by OTLP over HTTP: http://127.0.0.1:4318; ?ratio=0.1 keeps a tenth of the traces; headers by OTEL_EXPORTER_OTLP_HEADERS; default: no spans are made", sound(&c.TracesURL, traces.Check)},
+	}, slices.Concat(c.queueSettings(), c.doorSettings(), c.edgeSettings())...)
 }
 
 // Parse reads the settings from args and the environment. schemes are the transports that the
 // program knows; notices can use sqs:// too. It writes usage and flag errors to stderr;
 // flag.ErrHelp means that help was asked for. Parse makes no file; [Config.Fill] does.
 func Parse(args []string, getenv func(string) string, schemes []string, stderr io.Writer) (Config, error) {
-	var r raw
+	var c Config
 	set := flag.NewFlagSet("boxoffice", flag.ContinueOnError)
 	set.SetOutput(stderr)
-	settings := r.settings()
-	for _, s := range settings {
-		def := s.def
-		if v := getenv(s.env); v != "" {
-			def = v
-		}
-		set.StringVar(s.value, s.flag, def, s.help)
+	settings := c.settings()
+	texts := make([]*string, len(settings))
+	for i, s := range settings {
+		texts[i] = set.String(s.flag, cmp.Or(getenv(s.env), s.def), s.help)
 	}
 	set.Usage = func() { usage(stderr, settings) }
 	if err := set.Parse(args); err != nil {
@@ -152,7 +142,26 @@ func Parse(args []string, getenv func(string) string, schemes []string, stderr i
 	if set.NArg() > 0 {
 		return Config{}, fmt.Errorf("unexpected argument %q; settings are flags, see --help", set.Arg(0))
 	}
-	return r.check(schemes)
+	mistakes := mistakes{settings: settings}
+	for i, s := range settings {
+		if err := s.set(*texts[i]); err != nil {
+			mistakes.add(s.env, "%v", err)
+		}
+	}
+	c.check(schemes, mistakes.add)
+	return c, errors.Join(mistakes.errs...)
+}
+
+// mistakes are those in all settings.
+type mistakes struct {
+	settings []setting
+	errs     []error
+}
+
+// add adds a mistake in the setting of an environment variable.
+func (m *mistakes) add(env, format string, args ...any) {
+	i := slices.IndexFunc(m.settings, func(s setting) bool { return s.env == env })
+	m.errs = append(m.errs, fmt.Errorf("%s (--%s): %w", env, m.settings[i].flag, fmt.Errorf(format, args...)))
 }
 
 func usage(w io.Writer, settings []setting) {
@@ -167,13 +176,9 @@ func usage(w io.Writer, settings []setting) {
 	_, _ = io.WriteString(w, text) // stderr may be closed
 }
 
-// check turns the texts into a Config, and returns all mistakes.
-func (r *raw) check(schemes []string) (Config, error) {
-	c := Config{Addr: r.addr, DataDir: r.dataDir, DBURL: r.dbURL, BusURL: r.busURL, GatewayURL: r.gatewayURL, UpstreamURL: r.upstreamURL, ArchiveURL: r.archiveURL, RedisURL: r.redisURL, RedisPrefix: r.redisPrefix, NoticeURL: r.noticeURL, TracesURL: r.tracesURL, Secret: r.secret, TicketKeys: r.ticketKeys, AdminToken: r.adminToken}
-	var errs []error
-	bad := func(env, format string, args ...any) {
-		errs = append(errs, fmt.Errorf("%s (--%s): "+format, append([]any{env, r.flagOf(env)}, args...)...))
-	}
+// check completes the settings that follow from others, and tells bad all mistakes that no
+// setting shows by itself.
+func (c *Config) check(schemes []string, bad func(env, format string, args ...any)) {
 	if _, port, err := net.SplitHostPort(c.Addr); err != nil || !isPort(port) {
 		bad("BOXOFFICE_ADDR", "%q is not host:port; write for example 127.0.0.1:8080", c.Addr)
 	}
@@ -184,22 +189,16 @@ func (r *raw) check(schemes []string) (Config, error) {
 	} else {
 		c.DataDir = abs
 	}
-	var err error
-	if c.Roles, err = parseRoles(r.roles); err != nil {
-		bad("BOXOFFICE_ROLES", "%v", err)
-	}
 	if c.DBURL == "" {
 		c.Embedded = true
 		c.DBURL = "sqlite://" + (&url.URL{Path: filepath.Join(c.DataDir, "boxoffice.db")}).EscapedPath()
-	} else if err := store.CheckURL(c.DBURL); err != nil {
-		bad("BOXOFFICE_DB_URL", "%v", err)
 	}
 	if c.BusURL == "" {
 		c.BusURL = c.DBURL
 	} else if err := checkBus(c.BusURL, schemes); err != nil {
 		bad("BOXOFFICE_BUS_URL", "%v", err)
 	}
-	if missing := c.missingRoles(); len(missing) > 0 && len(c.Roles) > 0 {
+	if n := len(c.Roles); n > 0 && n < len(allRoles()) {
 		why := "this process has only the roles " + strings.Join(c.Roles, ", ") + ", so others must do the rest"
 		if c.Embedded {
 			bad("BOXOFFICE_DB_URL", "%s, but the default database belongs to one process; give all of them the same sqlite://path, or set BOXOFFICE_ROLES=all", why)
@@ -208,93 +207,93 @@ func (r *raw) check(schemes []string) (Config, error) {
 			bad("BOXOFFICE_BUS_URL", "%s, but mem:// stays inside a process; use a transport that they share, or set BOXOFFICE_ROLES=all", why)
 		}
 	}
-	for env, text := range map[string]string{"BOXOFFICE_GATEWAY_URL": c.GatewayURL, "BOXOFFICE_UPSTREAM_URL": c.UpstreamURL} {
-		if u, err := kit.ParseURL(text); text != "" && (err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "") {
-			bad(env, "it is not an http:// or https:// URL; write for example http://127.0.0.1:9090")
-		}
-	}
-	if c.Secret != "" {
-		if err := auth.CheckSecret(c.Secret); err != nil {
-			bad("BOXOFFICE_SECRET", "%v", err)
-		}
-	}
-	if c.TicketKeys != "" {
-		if _, err := ticket.ParseKeys(c.TicketKeys); err != nil {
-			bad("BOXOFFICE_TICKET_KEYS", "%v", err)
-		}
-	}
-	if c.AdminToken != "" && len(c.AdminToken) < 16 {
-		bad("BOXOFFICE_ADMIN_TOKEN", "the token is %d characters long; use at least 16", len(c.AdminToken))
-	}
 	if c.NoticeURL != "" {
 		if err := checkNotices(c.NoticeURL, schemes); err != nil {
 			bad("BOXOFFICE_NOTICE_URL", "%v", err)
 		}
 	}
-	if c.TracesURL != "" {
-		if err := traces.Check(c.TracesURL); err != nil {
-			bad("BOXOFFICE_TRACES_URL", "%v", err)
-		}
-	}
 	if c.ArchiveURL == "" {
 		c.ArchiveURL = filepath.Join(c.DataDir, "artists")
-	} else if err := archive.Check(c.ArchiveURL); err != nil {
-		bad("BOXOFFICE_ARCHIVE_URL", "%v", err)
 	}
-	number := func(env, text string, low, high int) int {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < low || n > high {
-			bad(env, "%q is not a whole number from %d to %d", text, low, high)
-		}
-		return n
-	}
-	c.Workers = number("BOXOFFICE_WORKERS", r.workers, 1, MaxWorkers)
 	c.checkRedis(bad)
-	if c.LeanStreams = r.streams == StreamsLean; !c.LeanStreams && r.streams != StreamsPortable {
-		bad("BOXOFFICE_STREAMS", "unknown way %q; known are: %s, %s", r.streams, StreamsPortable, StreamsLean)
-	}
-	c.Hold = time.Duration(number("BOXOFFICE_HOLD_SECONDS", r.hold, 1, 86_400)) * time.Second
-	c.PaymentLimit = time.Duration(number("BOXOFFICE_PAYMENT_SECONDS", r.payment, 1, 86_400)) * time.Second
-	c.Leave = time.Duration(number("BOXOFFICE_LEAVE_SECONDS", r.leave, 0, 600)) * time.Second
-	r.queue.check(&c, number, bad)
-	r.door.check(&c, number, bad)
-	r.edge.check(&c, bad)
-	return c, errors.Join(errs...)
+	c.checkEdge(bad)
 }
 
-func (r *raw) flagOf(env string) string {
-	for _, s := range r.settings() {
-		if s.env == env {
-			return s.flag
+// as takes a text as it is written.
+func as(into *string) func(string) error {
+	return func(text string) error {
+		*into = text
+		return nil
+	}
+}
+
+// sound takes a text that may be left out, and checks it otherwise.
+func sound(into *string, check func(string) error) func(string) error {
+	return func(text string) error {
+		if *into = text; text == "" {
+			return nil
 		}
+		return check(text)
 	}
-	return ""
 }
 
-func (c Config) missingRoles() []string {
-	var missing []string
-	for _, role := range allRoles() {
-		if !c.Has(role) {
-			missing = append(missing, role)
+// whole reads a whole number.
+func whole(into *int, low, high int) func(string) error {
+	return func(text string) (err error) {
+		if *into, err = strconv.Atoi(text); err != nil || *into < low || *into > high {
+			return fmt.Errorf("%q is not a whole number from %d to %d", text, low, high)
 		}
+		return nil
 	}
-	return missing
 }
 
-func parseRoles(text string) ([]string, error) {
-	var roles []string
-	for _, role := range strings.Split(text, ",") {
+// times reads a whole number of units.
+func times(into *time.Duration, unit time.Duration, low, high int) func(string) error {
+	return func(text string) error {
+		var n int
+		err := whole(&n, low, high)(text)
+		*into = time.Duration(n) * unit
+		return err
+	}
+}
+
+// secrets reads several, separated by commas; none when the text is empty.
+func secrets(into *[]string) func(string) error {
+	return func(text string) error {
+		if text == "" {
+			return nil
+		}
+		*into = strings.Split(text, ",")
+		var errs []error
+		for _, s := range *into {
+			errs = append(errs, auth.CheckSecret(s))
+		}
+		return errors.Join(errs...)
+	}
+}
+
+func (c *Config) setStreams(text string) error {
+	if c.LeanStreams = text == StreamsLean; !c.LeanStreams && text != StreamsPortable {
+		return fmt.Errorf("unknown way %q; known are: %s, %s", text, StreamsPortable, StreamsLean)
+	}
+	return nil
+}
+
+func (c *Config) setRoles(text string) error {
+	for role := range strings.SplitSeq(text, ",") {
 		switch role = strings.TrimSpace(role); {
 		case role == "all":
-			roles = append(roles, allRoles()...)
+			c.Roles = append(c.Roles, allRoles()...)
 		case slices.Contains(allRoles(), role):
-			roles = append(roles, role)
+			c.Roles = append(c.Roles, role)
 		default:
-			return nil, fmt.Errorf("unknown role %q; known are: %s, all", role, strings.Join(allRoles(), ", "))
+			c.Roles = nil
+			return fmt.Errorf("unknown role %q; known are: %s, all", role, strings.Join(allRoles(), ", "))
 		}
 	}
-	slices.Sort(roles)
-	return slices.Compact(roles), nil
+	slices.Sort(c.Roles)
+	c.Roles = slices.Compact(c.Roles)
+	return nil
 }
 
 func checkBus(raw string, known []string) error {
@@ -304,6 +303,25 @@ func checkBus(raw string, known []string) error {
 	}
 	if !slices.Contains(known, strings.ToLower(scheme)) {
 		return fmt.Errorf("unknown scheme %q; known are: %s", scheme, strings.Join(known, ", "))
+	}
+	return nil
+}
+
+func checkHTTP(raw string) error {
+	if u, err := kit.ParseURL(raw); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return errors.New("it is not an http:// or https:// URL; write for example http://127.0.0.1:9090")
+	}
+	return nil
+}
+
+func checkTicketKeys(text string) error {
+	_, err := ticket.ParseKeys(text)
+	return err
+}
+
+func checkAdminToken(token string) error {
+	if len(token) < 16 {
+		return fmt.Errorf("the token is %d characters long; use at least 16", len(token))
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func TestPrecedence(t *testing.T) {
 		t.Errorf("lean streams: %+v, %v", c, err)
 	}
 	// Every setting has its variable and its flag.
-	var r raw
+	var r Config
 	for _, s := range r.settings() {
 		want := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(s.env, "BOXOFFICE_"), "_", "-"))
 		if s.flag != want {

@@ -13,32 +13,18 @@ type Door struct {
 	Proxies []netip.Prefix
 }
 
-// rawDoor has the settings of Door as text.
-type rawDoor struct{ rate, streams, proxies string }
-
-func (r *rawDoor) settings() []setting {
+func (c *Config) doorSettings() []setting {
 	return []setting{
-		{"BOXOFFICE_ADDRESS_RATE", "address-rate", "20", "requests a second that an address has for signing in, taking a position at the gate, counting a visit and asking for the operator's routes; ten times as many at once, no bound when 0, none for this machine itself", &r.rate},
-		{"BOXOFFICE_ADDRESS_STREAMS", "address-streams", "1000", "live streams that an address may have open at a process, and sockets of rooms", &r.streams},
-		{"BOXOFFICE_TRUSTED_PROXIES", "trusted-proxies", "", "addresses and networks of the proxies before this process, separated by commas: their X-Forwarded-For and X-Forwarded-Proto are believed", &r.proxies},
+		{"BOXOFFICE_ADDRESS_RATE", "address-rate", "20", "requests a second that an address has for signing in, taking a position at the gate, counting a visit and asking for the operator's routes; ten times as many at once, no bound when 0, none for this machine itself", whole(&c.Door.Rate, 0, 1_000_000)},
+		{"BOXOFFICE_ADDRESS_STREAMS", "address-streams", "1000", "live streams that an address may have open at a process, and sockets of rooms", whole(&c.Door.Streams, 1, 1_000_000)},
+		{"BOXOFFICE_TRUSTED_PROXIES", "trusted-proxies", "", "addresses and networks of the proxies before this process, separated by commas: their X-Forwarded-For and X-Forwarded-Proto are believed", c.Door.setProxies},
 	}
 }
 
-func (r *rawDoor) check(c *Config, number func(env, text string, low, high int) int, bad func(env, format string, args ...any)) {
-	c.Door = Door{
-		Rate:    number("BOXOFFICE_ADDRESS_RATE", r.rate, 0, 1_000_000),
-		Streams: number("BOXOFFICE_ADDRESS_STREAMS", r.streams, 1, 1_000_000),
-	}
-	var err error
-	if c.Door.Proxies, err = parseProxies(r.proxies); err != nil {
-		bad("BOXOFFICE_TRUSTED_PROXIES", "%v", err)
-	}
-}
-
-// parseProxies reads addresses, and networks such as 10.0.0.0/8.
-func parseProxies(text string) (all []netip.Prefix, err error) {
+// setProxies reads addresses, and networks such as 10.0.0.0/8.
+func (d *Door) setProxies(text string) error {
 	if text == "" {
-		return nil, nil
+		return nil
 	}
 	for word := range strings.SplitSeq(text, ",") {
 		word = strings.TrimSpace(word)
@@ -47,12 +33,12 @@ func parseProxies(text string) (all []netip.Prefix, err error) {
 			prefix, err = a.Prefix(a.BitLen())
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%.60q is neither an address nor a network; write for example 127.0.0.1,10.0.0.0/8", word)
+			return fmt.Errorf("%.60q is neither an address nor a network; write for example 127.0.0.1,10.0.0.0/8", word)
 		}
 		if prefix.Bits() == 0 {
-			return nil, fmt.Errorf("%s is everybody, and what anybody writes into X-Forwarded-For would be believed; name the proxies", word)
+			return fmt.Errorf("%s is everybody, and what anybody writes into X-Forwarded-For would be believed; name the proxies", word)
 		}
-		all = append(all, prefix.Masked())
+		d.Proxies = append(d.Proxies, prefix.Masked())
 	}
-	return all, nil
+	return nil
 }

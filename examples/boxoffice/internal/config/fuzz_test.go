@@ -21,7 +21,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("BOXOFFICE_ROLES", "api,,all")
 	f.Add("BOXOFFICE_ADDR", "[::1]:99999")
 	var names []string
-	for _, s := range new(raw).settings() {
+	for _, s := range new(Config).settings() {
 		names = append(names, s.env)
 	}
 	f.Fuzz(func(t *testing.T, env, value string) {

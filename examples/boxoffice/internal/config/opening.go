@@ -21,15 +21,16 @@ const (
 	mostOpening  = 7 * 86_400
 )
 
-// parseOpening reads a show and seconds, such as show-5:300.
-func parseOpening(text string) (Opening, error) {
+// set reads a show and seconds, such as show-5:300.
+func (o *Opening) set(text string) error {
 	if text == "" {
-		return Opening{}, nil
+		return nil
 	}
 	show, after, _ := strings.Cut(text, ":")
 	seconds, err := strconv.Atoi(after)
 	if show == "" || err != nil || seconds < leastOpening || seconds > mostOpening {
-		return Opening{}, fmt.Errorf("%.60q is no show with %d to %d seconds; write for example show-5:300", text, leastOpening, mostOpening)
+		return fmt.Errorf("%.60q is no show with %d to %d seconds; write for example show-5:300", text, leastOpening, mostOpening)
 	}
-	return Opening{Show: show, After: time.Duration(seconds) * time.Second}, nil
+	*o = Opening{Show: show, After: time.Duration(seconds) * time.Second}
+	return nil
 }

@@ -39,7 +39,7 @@ func (l *Notifications) List(ctx context.Context, member string, q Query) ([]Not
 	before := int64(math.MaxInt64)
 	if q.Before != "" {
 		var err error
-		if before, err = l.place(ctx, member, q.Before); err != nil {
+		if before, err = l.place(ctx, l.store.Reader(), member, q.Before); err != nil {
 			return nil, fmt.Errorf("inbox: list: %w", err)
 		}
 	}
@@ -73,9 +73,8 @@ func (l *Notifications) Read(ctx context.Context, member, id string) error {
 		if n, err := res.RowsAffected(); err != nil || n > 0 {
 			return err
 		}
-		var place int64
-		err = tx.QueryRowContext(ctx, l.sql.PlaceOf, id, member).Scan(&place)
-		if errors.Is(err, sql.ErrNoRows) {
+		place, err := l.place(ctx, tx, member, id)
+		if err == nil && place == 0 {
 			return ErrNotFound
 		}
 		return err
@@ -90,9 +89,8 @@ func (l *Notifications) Read(ctx context.Context, member, id string) error {
 // ErrNotFound. Later ones stay unread: the member may not have seen them.
 func (l *Notifications) ReadUpTo(ctx context.Context, member, id string) error {
 	err := l.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		var place int64
-		err := tx.QueryRowContext(ctx, l.sql.PlaceOf, id, member).Scan(&place)
-		if errors.Is(err, sql.ErrNoRows) {
+		place, err := l.place(ctx, tx, member, id)
+		if err == nil && place == 0 {
 			return ErrNotFound
 		}
 		if err == nil {
@@ -113,7 +111,7 @@ func (l *Notifications) ReadUpTo(ctx context.Context, member, id string) error {
 func (l *Notifications) Replay(ctx context.Context, member string, since sse.Cursors) (sse.Missed, error) {
 	after, limit := int64(0), newest
 	if last := since[EventName]; last != "" {
-		place, err := l.place(ctx, member, last)
+		place, err := l.place(ctx, l.store.Reader(), member, last)
 		if err != nil {
 			return sse.Missed{}, fmt.Errorf("inbox: replay: %w", err)
 		}
@@ -160,8 +158,8 @@ func live(n Notification) (sse.Event, error) {
 }
 
 // place of a member's notification in the order of commits; 0 for an unknown one.
-func (l *Notifications) place(ctx context.Context, member, id string) (place int64, err error) {
-	err = l.store.Reader().QueryRowContext(ctx, l.sql.PlaceOf, id, member).Scan(&place)
+func (l *Notifications) place(ctx context.Context, db store.RowQuerier, member, id string) (place int64, err error) {
+	err = db.QueryRowContext(ctx, l.sql.PlaceOf, id, member).Scan(&place)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}

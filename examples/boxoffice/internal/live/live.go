@@ -62,23 +62,16 @@ func New(secret string, shared Shared, cfg Config) (*Live, error) {
 	if cfg.Secure == nil {
 		cfg.Secure = door.HTTPS
 	}
-	if cfg.Streams.Inbox == "" {
-		cfg.Streams.Inbox = "/api/notifications"
-	}
-	if cfg.Streams.Logger == nil {
-		cfg.Streams.Logger = cfg.Logger
-	}
+	cfg.Streams.Inbox = cmp.Or(cfg.Streams.Inbox, "/api/notifications")
+	cfg.Streams.Logger = cmp.Or(cfg.Streams.Logger, cfg.Logger)
 	l := &Live{
-		cfg: cfg, spent: shared.Spent, timeout: time.Second,
+		cfg: cfg, spent: shared.Spent, timeout: cmp.Or(cfg.Streams.Timeout, time.Second),
 		tickets: newSeal(secret, "ticket"), cookies: newSeal(secret, "cookie"), outcomes: newOutcomes(), latency: newLatency(),
 	}
 	cfg.Streams.Delivered = l.delivered
 	var err error
 	if l.hub, err = sse.New(shared.Cap, shared.Broker, cfg.Streams); err != nil {
 		return nil, fmt.Errorf("live: %w", err)
-	}
-	if cfg.Streams.Timeout > 0 {
-		l.timeout = cfg.Streams.Timeout
 	}
 	return l, nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
-// BenchmarkCount counts from many goroutines, which meet in one word.
+// BenchmarkCount counts from many goroutines, which meet at one lock.
 func BenchmarkCount(b *testing.B) {
 	m, err := meter.New(meter.NewMemory(), meter.Config{})
 	if err != nil {

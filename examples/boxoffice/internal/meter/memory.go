@@ -2,6 +2,7 @@ package meter
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 )
@@ -14,7 +15,6 @@ const keepFor = (MaxSeries + 60) * time.Second
 type Memory struct {
 	mu      sync.Mutex
 	seconds map[int64]Second
-	oldest  int64 // none is kept that began before
 }
 
 // NewMemory makes a Memory.
@@ -24,33 +24,14 @@ func NewMemory() *Memory { return &Memory{seconds: map[int64]Second{}} }
 func (s *Memory) Add(_ context.Context, counts []Second) (time.Time, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
-	s.forget(now)
 	for _, c := range counts {
-		if c.Unix < s.oldest {
-			continue
-		}
 		sum := s.seconds[c.Unix]
 		s.seconds[c.Unix] = Second{Unix: c.Unix, High: sum.High + c.High, Low: sum.Low + c.Low}
 	}
-	return now, nil
-}
-
-// forget removes old seconds. It looks at each second once.
-func (s *Memory) forget(now time.Time) {
+	now := time.Now()
 	oldest := now.Add(-keepFor).Unix()
-	if oldest-s.oldest > int64(len(s.seconds)) {
-		for unix := range s.seconds {
-			if unix < oldest {
-				delete(s.seconds, unix)
-			}
-		}
-	} else {
-		for ; s.oldest < oldest; s.oldest++ {
-			delete(s.seconds, s.oldest)
-		}
-	}
-	s.oldest = max(s.oldest, oldest)
+	maps.DeleteFunc(s.seconds, func(unix int64, _ Second) bool { return unix < oldest })
+	return now, nil
 }
 
 // Read implements [Store].

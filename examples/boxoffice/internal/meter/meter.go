@@ -15,10 +15,12 @@ import (
 // MaxSeries is how many seconds a [Meter] returns at most.
 const MaxSeries = 120
 
-// Second is how many calls were made in a second, by all processes.
+// Second is how many calls were made in a second, by all processes. Its JSON is in the
+// operator's report.
 type Second struct {
-	Unix      int64 // when it began, by the store's clock
-	High, Low int64
+	Unix int64 `json:"at"` // when it began, by the store's clock
+	High int64 `json:"high"`
+	Low  int64 `json:"low"`
 }
 
 // Store adds up the counts of processes. It has a clock.
@@ -52,7 +54,7 @@ type Meter struct {
 	store   Store
 	cfg     Config
 	clock   clock
-	ring    ring
+	pending pending
 	dropped atomic.Int64
 }
 
@@ -72,15 +74,18 @@ func New(store Store, cfg Config) (*Meter, error) {
 }
 
 // Count counts n calls that are made now. It has the form of
-// [ratelimit.Config.OnAcquired], takes no lock and does not wait.
+// [ratelimit.Config.OnAcquired], and does not wait for the store.
 func (m *Meter) Count(p ratelimit.Priority, n int) {
 	if n <= 0 {
 		return
 	}
-	lost := m.ring.add(m.clock.now().Unix(), p == ratelimit.High, uint64(n))
-	if lost > 0 {
-		m.dropped.Add(lost)
+	s := Second{Unix: m.clock.now().Unix()}
+	if p == ratelimit.High {
+		s.High = int64(n)
+	} else {
+		s.Low = int64(n)
 	}
+	m.dropped.Add(m.pending.add(s))
 }
 
 // Dropped is how many calls of this process are in no second: the store was

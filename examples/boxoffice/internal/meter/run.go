@@ -35,7 +35,7 @@ func (m *Meter) untilNext() time.Duration {
 // flush writes the counts. Counts that cannot be written are dropped: keeping them
 // would repeat a write that may have worked.
 func (m *Meter) flush(ctx context.Context) error {
-	counts := m.ring.take()
+	counts := m.pending.take()
 	if len(counts) == 0 && m.clock.known.Load() {
 		return nil
 	}

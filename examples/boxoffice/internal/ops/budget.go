@@ -64,8 +64,8 @@ type budgetReport struct {
 	Lag       byPriority[*int]               `json:"lag"`
 	Coalescer *coalescerReport               `json:"coalescer"`
 	// Calls of the last minute by all processes, oldest first.
-	Calls      []callsReport `json:"calls"`
-	CallsError string        `json:"callsError"` // why there are none
+	Calls      []meter.Second `json:"calls"`
+	CallsError string         `json:"callsError"` // why there are none
 }
 
 type byPriority[T any] struct {
@@ -100,12 +100,6 @@ type coalescerReport struct {
 	Conflicts int64 `json:"conflicts"`
 	Obsolete  int64 `json:"obsolete"`
 	Refused   int64 `json:"refused"`
-}
-
-type callsReport struct {
-	At   int64 `json:"at"` // Unix seconds
-	High int64 `json:"high"`
-	Low  int64 `json:"low"`
 }
 
 // budget is the budget of the artists' upstream.
@@ -183,16 +177,10 @@ func byReason(counts map[ratelimit.Reason]uint64) map[string]uint64 {
 // calls adds the calls of the last minute, or the reason why they are not known.
 func (r *budgetReport) calls(ctx context.Context, last func(context.Context, int) ([]meter.Second, error)) {
 	err := errors.New("this process does not know them")
-	var seconds []meter.Second
 	if last != nil {
-		seconds, err = last(ctx, callsShown)
+		r.Calls, err = last(ctx, callsShown)
 	}
 	if err != nil {
-		r.CallsError = err.Error()
-		return
-	}
-	r.Calls = make([]callsReport, len(seconds))
-	for i, s := range seconds {
-		r.Calls[i] = callsReport{At: s.Unix, High: s.High, Low: s.Low}
+		r.Calls, r.CallsError = nil, err.Error()
 	}
 }

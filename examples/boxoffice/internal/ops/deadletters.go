@@ -41,17 +41,6 @@ type deadLetter struct {
 	At            string `json:"at"` // of the last failure
 }
 
-// apartTopics are the topics that only consumers apart from the books have.
-func apartTopics(consumers []Consumer) map[string]bool {
-	apart := map[string]bool{}
-	for _, c := range consumers {
-		if other, seen := apart[c.DeadLetters]; !seen || other {
-			apart[c.DeadLetters] = c.Apart
-		}
-	}
-	return apart
-}
-
 func present(l redrive.Letter) deadLetter {
 	d := deadLetter{
 		ID: l.ID, Type: l.Type, OriginalTopic: l.OriginalTopic, Group: l.Group, Reason: l.Reason, Class: l.Class, Error: l.Error,
@@ -66,16 +55,6 @@ func present(l redrive.Letter) deadLetter {
 	return d
 }
 
-// deadLetterTopics are the dead letter topics of all consumers.
-func deadLetterTopics(consumers []Consumer) (topics []string) {
-	for _, c := range consumers {
-		if !slices.Contains(topics, c.DeadLetters) {
-			topics = append(topics, c.DeadLetters)
-		}
-	}
-	return topics
-}
-
 // buried is how many letters wait in a topic, if the lags include that: the lag of
 // the group for dead letters.
 func buried(lags []bus.Lag, topic string) (n int, known bool) {
@@ -86,21 +65,11 @@ func buried(lags []bus.Lag, topic string) (n int, known bool) {
 	return lags[i].Messages, true
 }
 
-// recent are the last known dead letters: the newer one of the lag and the last
-// look at the letters counts them.
+// recent are the last known dead letters.
 func (l *Letters) recent(seen bus.LagSnapshot) []deadLetters {
-	lagAt := time.Now().Add(-seen.Age)
-	all := make([]deadLetters, 0, len(l.topics))
-	for _, topic := range l.topics {
-		count, recent, at := l.boxes[topic].last()
-		if n, ok := buried(seen.Lags, topic); ok && lagAt.After(at) {
-			count, at = n, lagAt
-		}
-		d := deadLetters{Topic: topic, Count: count, Recent: recent[:min(count, len(recent))], Apart: l.apart[topic]}
-		if !at.IsZero() {
-			d.AgeSeconds = seconds(time.Since(at))
-		}
-		all = append(all, d)
+	all := make([]deadLetters, len(l.boxes))
+	for i, box := range l.boxes {
+		all[i] = box.recent(seen)
 	}
 	return all
 }
@@ -108,12 +77,12 @@ func (l *Letters) recent(seen bus.LagSnapshot) []deadLetters {
 // now returns the numbers of letters: by the lags, or by a look at the letters
 // where the lags do not include them.
 func (l *Letters) now(ctx context.Context, lags []bus.Lag) ([]deadLetters, error) {
-	all := make([]deadLetters, 0, len(l.topics))
-	for _, topic := range l.topics {
-		n, known := buried(lags, topic)
-		d := deadLetters{Topic: topic, Count: n, Recent: []deadLetter{}, AgeSeconds: seconds(0), Apart: l.apart[topic]}
+	all := make([]deadLetters, 0, len(l.boxes))
+	for _, box := range l.boxes {
+		n, known := buried(lags, box.topic)
+		d := deadLetters{Topic: box.topic, Count: n, Recent: []deadLetter{}, AgeSeconds: seconds(0), Apart: box.apart}
 		if !known {
-			found, err := l.boxes[topic].look(ctx)
+			found, err := box.look(ctx)
 			if err != nil {
 				return nil, fmt.Errorf("ops: dead letters: %w", err)
 			}
@@ -124,28 +93,27 @@ func (l *Letters) now(ctx context.Context, lags []bus.Lag) ([]deadLetters, error
 	return all, nil
 }
 
-// showRecent looks at the letters that were only counted. If that fails, the letters
-// of the last look stay.
+// showRecent looks at the letters of now that were only counted. If that fails, the
+// letters of the last look stay.
 func (l *Letters) showRecent(ctx context.Context, all []deadLetters) {
-	for i := range all {
+	for i, box := range l.boxes {
 		d := &all[i]
 		if d.Count == 0 || len(d.Recent) > 0 {
 			continue
 		}
-		if found, err := l.boxes[d.Topic].look(ctx); err == nil {
+		if found, err := box.look(ctx); err == nil {
 			d.Recent = found.recent
 		} else {
-			_, d.Recent, _ = l.boxes[d.Topic].last()
+			_, d.Recent, _ = box.last()
 		}
 	}
 }
 
 // buried is the number of letters in a topic, by the last look.
 func (l *Letters) buried(topic string) int {
-	for _, d := range l.recent(l.lags.Snapshot()) {
-		if d.Topic == topic {
-			return d.Count
-		}
+	box, err := l.of(topic)
+	if err != nil {
+		return 0
 	}
-	return 0
+	return box.recent(l.lags.Snapshot()).Count
 }

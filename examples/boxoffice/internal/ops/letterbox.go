@@ -6,13 +6,16 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/redrive"
 )
 
 // letterbox has the letters of one topic, changed by one call at a time.
 type letterbox struct {
 	*redrive.Letters
-	pass sync.Mutex
+	topic string
+	apart bool // only consumers apart from the books have the topic
+	pass  sync.Mutex
 
 	mu   sync.Mutex
 	seen listing   // the last look
@@ -53,4 +56,29 @@ func (b *letterbox) last() (count int, recent []deadLetter, at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.seen.count, append([]deadLetter{}, b.seen.recent...), b.at
+}
+
+// refresh looks at the letters now. After a failure the last result stays: while another pass holds a
+// queue that cannot be looked at meanwhile, or the transport does not answer.
+func (b *letterbox) refresh(ctx context.Context, limit time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	began := time.Now()
+	if found, err := b.look(ctx); err == nil {
+		b.saw(found, began)
+	}
+}
+
+// recent are the last known letters: the newer one of the lag and the last look counts them.
+func (b *letterbox) recent(seen bus.LagSnapshot) deadLetters {
+	lagAt := time.Now().Add(-seen.Age)
+	count, recent, at := b.last()
+	if n, ok := buried(seen.Lags, b.topic); ok && lagAt.After(at) {
+		count, at = n, lagAt
+	}
+	d := deadLetters{Topic: b.topic, Count: count, Recent: recent[:min(count, len(recent))], Apart: b.apart}
+	if !at.IsZero() {
+		d.AgeSeconds = seconds(time.Since(at))
+	}
+	return d
 }

@@ -21,9 +21,7 @@ const (
 
 // Letters are the dead letters of all consumers.
 type Letters struct {
-	topics          []string
-	apart           map[string]bool // those of them that are no part of the books
-	boxes           map[string]*letterbox
+	boxes           []*letterbox
 	lags            *bus.LagMonitor
 	attention       *attention
 	look            signal.Signal // the letters are asked for
@@ -31,27 +29,30 @@ type Letters struct {
 }
 
 func newLetters(cfg Config, lags *bus.LagMonitor, a *attention) (*Letters, error) {
-	l := &Letters{
-		topics: deadLetterTopics(cfg.Consumers), apart: apartTopics(cfg.Consumers), boxes: map[string]*letterbox{},
-		lags: lags, attention: a, look: a.waker(), every: cfg.Every, passTime: cfg.PassTime,
-	}
-	for _, topic := range l.topics {
-		found, err := redrive.New(cfg.Bus, topic, redrive.Config{Window: maxDeadSeen})
+	l := &Letters{lags: lags, attention: a, look: a.waker(), every: cfg.Every, passTime: cfg.PassTime}
+	for _, c := range cfg.Consumers {
+		box, err := l.of(c.DeadLetters)
 		if err != nil {
-			return nil, fmt.Errorf("ops: %w", err)
+			found, err := redrive.New(cfg.Bus, c.DeadLetters, redrive.Config{Window: maxDeadSeen})
+			if err != nil {
+				return nil, fmt.Errorf("ops: %w", err)
+			}
+			box = &letterbox{Letters: found, topic: c.DeadLetters, apart: true}
+			l.boxes = append(l.boxes, box)
 		}
-		l.boxes[topic] = &letterbox{Letters: found}
+		box.apart = box.apart && c.Apart
 	}
 	return l, nil
 }
 
 // of has the letters of a topic.
 func (l *Letters) of(topic string) (*letterbox, error) {
-	box, ok := l.boxes[topic]
-	if !ok {
-		return nil, ErrNoTopic
+	for _, box := range l.boxes {
+		if box.topic == topic {
+			return box, nil
+		}
 	}
-	return box, nil
+	return nil, ErrNoTopic
 }
 
 // Run counts the dead letters.
@@ -85,8 +86,8 @@ func (l *Letters) awaitLags(ctx context.Context) {
 
 // counted reports whether the lags include the number of letters of each topic.
 func (l *Letters) counted(s bus.LagSnapshot) bool {
-	return s.Known && !slices.ContainsFunc(l.topics, func(topic string) bool {
-		_, known := buried(s.Lags, topic)
+	return s.Known && !slices.ContainsFunc(l.boxes, func(box *letterbox) bool {
+		_, known := buried(s.Lags, box.topic)
 		return !known
 	})
 }
@@ -95,24 +96,13 @@ func (l *Letters) counted(s bus.LagSnapshot) bool {
 func (l *Letters) lookAtAll(ctx context.Context) {
 	seen := l.lags.Snapshot()
 	watched := l.attention.paid()
-	for _, topic := range l.topics {
-		n, counted := buried(seen.Lags, topic)
+	for _, box := range l.boxes {
+		n, counted := buried(seen.Lags, box.topic)
 		switch {
 		case !counted || watched && n > 0:
-			l.refresh(ctx, topic, lookFor)
+			box.refresh(ctx, lookFor)
 		case n == 0:
-			l.boxes[topic].saw(listing{}, time.Now().Add(-seen.Age))
+			box.saw(listing{}, time.Now().Add(-seen.Age))
 		}
-	}
-}
-
-// refresh looks at the letters of a topic now. After a failure the last result stays: while another
-// pass holds a queue that cannot be looked at meanwhile, or the transport does not answer.
-func (l *Letters) refresh(ctx context.Context, topic string, limit time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	began := time.Now()
-	if found, err := l.boxes[topic].look(ctx); err == nil {
-		l.boxes[topic].saw(found, began)
 	}
 }

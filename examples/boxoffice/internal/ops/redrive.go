@@ -103,7 +103,7 @@ func (l *Letters) EditDeadLetter(ctx context.Context, topic, id string, payload 
 	}
 	defer box.pass.Unlock()
 	err = box.Edit(ctx, id, payload)
-	l.refresh(ctx, topic, lookAfter)
+	box.refresh(ctx, lookAfter)
 	if err != nil {
 		return fmt.Errorf("ops: %w", err)
 	}
@@ -172,7 +172,7 @@ func (l *Letters) change(ctx context.Context, topic string, s Selection, run pas
 		out.More, out.Before, err = true, &s.Before, nil
 	}
 	if !s.DryRun {
-		l.refresh(ctx, topic, lookAfter) // the operator wants to see the result
+		box.refresh(ctx, lookAfter) // the operator wants to see the result
 	}
 	if err == nil && len(s.IDs) > 0 && res.Matched == 0 && res.Complete {
 		err = redrive.ErrNotFound

@@ -8,8 +8,6 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/stats"
-	"github.com/millrace-go/millrace/sse"
 )
 
 type report struct {
@@ -22,7 +20,7 @@ type report struct {
 	Budget      *budgetReport    `json:"budget,omitempty"`
 	Rooms       *roomsReport     `json:"rooms,omitempty"`
 	Streams     *streamsReport   `json:"streams,omitempty"` // of this process
-	Chat        *chatReport      `json:"chat,omitempty"`    // of this process
+	Chat        *chat.Stats      `json:"chat,omitempty"`    // of this process
 }
 
 type outboxReport struct {
@@ -63,27 +61,15 @@ type gatewayReport struct {
 
 // Reports describe the state of the box office.
 type Reports struct {
-	published   *Published
-	stats       *stats.Stats
-	charger     *payment.Gateway
-	watched     []Consumer
-	status      func() []bus.ConsumerStatus
-	duplicates  func(Consumer) int64
-	executor    func() payment.ExecutorStatus
-	streamStats func() sse.Stats
-	chatStats   func() chat.Stats
-	traffic     *traffic
-	attention   *attention
-	budget      *budget // nil without one
-	rooms       *rooms  // nil without waiting rooms
+	cfg       Config
+	traffic   *traffic
+	attention *attention
+	budget    *budget // nil without one
+	rooms     *rooms  // nil without waiting rooms
 }
 
 func newReports(cfg Config, t *traffic, a *attention) (*Reports, error) {
-	r := &Reports{
-		published: cfg.Published, stats: cfg.Stats, charger: cfg.Gateway, watched: cfg.Consumers,
-		status: cfg.Status, duplicates: cfg.Duplicates, executor: cfg.Executor,
-		streamStats: cfg.Streams, chatStats: cfg.Chat, traffic: t, attention: a,
-	}
+	r := &Reports{cfg: cfg, traffic: t, attention: a}
 	if cfg.Budget != nil {
 		var err error
 		if r.budget, err = newBudget(cfg.Budget, cfg.Consumers); err != nil {
@@ -126,11 +112,11 @@ func (r *Reports) report(ctx context.Context, look func(context.Context) (flow, 
 	if err != nil {
 		return nil, err
 	}
-	published, err := r.published.Total(ctx)
+	published, err := r.cfg.Published.Total(ctx)
 	if err != nil {
 		return nil, err
 	}
-	counters, err := r.stats.All(ctx)
+	counters, err := r.cfg.Stats.All(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -143,8 +129,11 @@ func (r *Reports) report(ctx context.Context, look func(context.Context) (flow, 
 		Gateway:     r.gateway(ctx),
 		Budget:      r.budget.report(ctx, f),
 		Rooms:       r.rooms.report(),
-		Streams:     reportStreams(r.streamStats),
-		Chat:        reportChat(r.chatStats),
+		Streams:     reportStreams(r.cfg.Streams),
+	}
+	if r.cfg.Chat != nil {
+		s := r.cfg.Chat()
+		out.Chat = &s
 	}
 	if !f.oldest.IsZero() {
 		out.Outbox.OldestAgeSeconds = max(0, time.Since(f.oldest).Seconds())
@@ -157,21 +146,21 @@ func (r *Reports) report(ctx context.Context, look func(context.Context) (flow, 
 
 func (r *Reports) consumers(f flow) []consumerReport {
 	running := map[[2]string]bus.ConsumerStatus{}
-	if r.status != nil {
-		for _, s := range r.status() {
+	if r.cfg.Status != nil {
+		for _, s := range r.cfg.Status() {
 			running[[2]string{s.Topic, s.Group}] = s
 		}
 	}
-	all := make([]consumerReport, 0, len(r.watched))
-	for _, c := range r.watched {
+	all := make([]consumerReport, 0, len(r.cfg.Consumers))
+	for _, c := range r.cfg.Consumers {
 		id := c.id()
 		one := consumerReport{Topic: c.Topic, Group: c.Group, State: "elsewhere", Apart: c.Apart}
 		if s, ok := running[id]; ok {
 			one.State, one.InFlight, one.LastError = stateOf(s), s.InFlight, s.LastError
 			one.Handled, one.Retried, one.DeadLettered = s.Handled, s.Retried, s.DeadLettered
 		}
-		if r.duplicates != nil {
-			one.Duplicates = r.duplicates(c)
+		if r.cfg.Duplicates != nil {
+			one.Duplicates = r.cfg.Duplicates(c)
 		}
 		if f.lagState.known() {
 			n := f.lag[id].Messages
@@ -183,13 +172,13 @@ func (r *Reports) consumers(f flow) []consumerReport {
 }
 
 func (r *Reports) gateway(ctx context.Context) gatewayReport {
-	g := gatewayReport{URL: r.charger.URL()}
-	if r.executor != nil {
-		s := r.executor()
+	g := gatewayReport{URL: r.cfg.Gateway.URL()}
+	if r.cfg.Executor != nil {
+		s := r.cfg.Executor()
 		g.InFlight, g.Approved, g.Declined, g.Refunded, g.Postponed, g.LastError =
 			&s.InFlight, &s.Approved, &s.Declined, &s.Refunded, &s.Postponed, s.LastError
 	}
-	if l, err := r.charger.Ledger(ctx); err == nil {
+	if l, err := r.cfg.Gateway.Ledger(ctx); err == nil {
 		g.Reachable, g.Ledger = true, &l
 	} else {
 		g.LastError = err.Error()

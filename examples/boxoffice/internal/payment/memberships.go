@@ -19,14 +19,16 @@ const membershipLasts = 365 * 24 * time.Hour
 // maxMemberships bounds a member's list; the newest come first.
 const maxMemberships = 100
 
-// Membership is a year's membership of the house.
+// Membership is a year's membership of the house. Its JSON is what clients see.
 type Membership struct {
-	ID, PaymentID          string
-	Amount                 int64
-	Status                 string // PENDING, ACTIVE, CANCELLED
-	FailureReason          string // of the payment
-	CreatedAt              time.Time
-	ActivatedAt, ExpiresAt time.Time // zero unless ACTIVE
+	ID            string    `json:"membershipId"`
+	PaymentID     string    `json:"paymentId"`
+	Amount        int64     `json:"amount"`
+	Status        string    `json:"status"`                  // PENDING, ACTIVE, CANCELLED
+	FailureReason string    `json:"failureReason,omitempty"` // of the payment
+	CreatedAt     time.Time `json:"createdAt"`
+	ActivatedAt   time.Time `json:"activatedAt,omitzero"` // zero unless ACTIVE, as the next
+	ExpiresAt     time.Time `json:"expiresAt,omitzero"`
 }
 
 // Club has the memberships.

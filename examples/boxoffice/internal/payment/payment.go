@@ -10,8 +10,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/signal"
@@ -83,8 +81,8 @@ type Request struct {
 }
 
 // hash is the hash that the key is bound to.
-func (r Request) hash(c card) string {
-	text, err := json.Marshal([]any{r.Member, r.Type, r.ReservationID, r.ToMember, r.Amount, c.name})
+func (r Request) hash(card string) string {
+	text, err := json.Marshal([]any{r.Member, r.Type, r.ReservationID, r.ToMember, r.Amount, card})
 	if err != nil { // strings and a number
 		panic(fmt.Sprintf("payment: hash a request: %v", err))
 	}
@@ -96,23 +94,19 @@ func (r Request) hash(c card) string {
 // same key returns the payment of the first request, in any state. See the errors of
 // this package for refused requests.
 func (p *Payments) Start(ctx context.Context, r Request) (Payment, error) {
-	c, err := cardOf(r.Card)
+	card, last4, err := cardOf(r.Card)
 	if err != nil {
 		return Payment{}, err
 	}
-	id, err := uuid.NewV7()
-	if err != nil {
-		return Payment{}, fmt.Errorf("payment: make an id: %w", err)
-	}
-	hash, paymentID := r.hash(c), ""
+	id, hash, paymentID := newID(), r.hash(card), ""
 	err = p.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		known, err := p.known(ctx, tx, r.Key, hash)
 		if err != nil || known != "" {
 			paymentID = known
 			return err
 		}
-		paymentID = id.String()
-		return p.accept(ctx, tx, paymentID, hash, c, r)
+		paymentID = id
+		return p.accept(ctx, tx, id, hash, card, last4, r)
 	})
 	if err != nil {
 		// The same request in another process may have been committed between our look and
@@ -146,7 +140,7 @@ func (p *Payments) known(ctx context.Context, q store.RowQuerier, key, hash stri
 }
 
 // accept checks a new request and writes the payment.
-func (p *Payments) accept(ctx context.Context, tx *sql.Tx, id, hash string, c card, r Request) error {
+func (p *Payments) accept(ctx context.Context, tx *sql.Tx, id, hash, card, last4 string, r Request) error {
 	var reference string
 	var err error
 	var due time.Duration // from now; a transfer waits for the receiver's consent
@@ -168,7 +162,7 @@ func (p *Payments) accept(ctx context.Context, tx *sql.Tx, id, hash string, c ca
 	}
 	correlation, causation := events.Causes(ctx)
 	if _, err := tx.ExecContext(ctx, p.sql.Insert, id, r.Key, hash, r.Member, r.Type, reference, r.ReservationID,
-		r.Amount, c.name, c.last4(), due.Milliseconds(), correlation, causation); err != nil {
+		r.Amount, card, last4, due.Milliseconds(), correlation, causation); err != nil {
 		return fmt.Errorf("payment: write: %w", err)
 	}
 	switch r.Type {

@@ -28,7 +28,7 @@ func (x *Executor) charge(ctx context.Context, c claimed) error {
 		charge, err = x.gateway.find(ctx, c.key)
 	}
 	if errors.Is(err, errNoCharge) {
-		charge, err = x.gateway.charge(ctx, c.key, c.amount, cardNamed(c.card).number, c.typ+":"+c.reference)
+		charge, err = x.gateway.charge(ctx, c.key, c.amount, cards()[c.card], c.typ+":"+c.reference)
 	}
 	var refused *refusedError
 	switch {

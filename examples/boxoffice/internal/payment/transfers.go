@@ -39,17 +39,23 @@ const OfferEnded = "OFFER_"
 // maxTransfers bounds a member's list; the newest come first.
 const maxTransfers = 100
 
-// Transfer moves the ticket of a reservation, with all its seats, to another member.
+// Transfer moves the ticket of a reservation, with all its seats, to another member. Its
+// JSON is what clients see.
 type Transfer struct {
-	ID, PaymentID, ReservationID string
-	From, To                     string // members
-	Amount                       int64  // won, which From pays
-	Status, Reason               string
-	CreatedAt, ExpiresAt         time.Time
-	AcceptedAt, SettledAt        time.Time // zero until then
-
-	ShowID  string   // of a list
-	SeatIDs []string // of a list
+	ID            string    `json:"transferId"`
+	ReservationID string    `json:"reservationId"`
+	PaymentID     string    `json:"paymentId,omitempty"` // of From, and for From alone
+	From          string    `json:"fromMemberId"`
+	To            string    `json:"toMemberId"`
+	ShowID        string    `json:"eventId,omitempty"` // of a list
+	SeatIDs       []string  `json:"seatIds,omitempty"` // of a list
+	Amount        int64     `json:"amount"`            // won, which From pays
+	Status        string    `json:"status"`
+	Reason        string    `json:"reason,omitempty"`
+	CreatedAt     time.Time `json:"createdAt"`
+	ExpiresAt     time.Time `json:"expiresAt"`
+	AcceptedAt    time.Time `json:"acceptedAt,omitzero"`
+	SettledAt     time.Time `json:"settledAt,omitzero"`
 }
 
 // Offers are the transfers of tickets between members.

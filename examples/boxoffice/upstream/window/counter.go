@@ -7,9 +7,7 @@ import "time"
 // fullest window. It is not safe for concurrent use.
 type Counter struct {
 	width time.Duration
-	ring  []time.Duration // a power of two long
-	head  int             // where the oldest time is
-	n     int
+	times []time.Duration // of the last window, in order
 	last  time.Duration
 	worst Window
 }
@@ -21,7 +19,7 @@ func NewCounter(width time.Duration) *Counter {
 	if width <= 0 {
 		panic("window: the width of a window must be above 0")
 	}
-	return &Counter{width: width, ring: make([]time.Duration, 1024)}
+	return &Counter{width: width}
 }
 
 // Add counts a call at t and returns how many calls the window that ends there
@@ -32,28 +30,16 @@ func (c *Counter) Add(t time.Duration) int {
 		t = max(t, c.last)
 	}
 	c.last = t
-	for c.n > 0 && t-c.ring[c.head] >= c.width {
-		c.head = (c.head + 1) & (len(c.ring) - 1)
-		c.n--
+	for len(c.times) > 0 && t-c.times[0] >= c.width {
+		c.times = c.times[1:]
 	}
-	if c.n == len(c.ring) {
-		c.grow()
+	c.times = append(c.times, t)
+	if len(c.times) > c.worst.Calls {
+		c.worst = Window{Calls: len(c.times), End: t}
 	}
-	c.ring[(c.head+c.n)&(len(c.ring)-1)] = t
-	c.n++
-	if c.n > c.worst.Calls {
-		c.worst = Window{Calls: c.n, End: t}
-	}
-	return c.n
+	return len(c.times)
 }
 
 // Worst returns the fullest window since the start, the first of them when
 // several are equally full.
 func (c *Counter) Worst() Window { return c.worst }
-
-func (c *Counter) grow() {
-	ring := make([]time.Duration, 2*len(c.ring))
-	n := copy(ring, c.ring[c.head:])
-	copy(ring[n:], c.ring[:c.head])
-	c.ring, c.head = ring, 0
-}
