@@ -111,7 +111,7 @@ func (c *consumers) guarded(guard *idempotency.Guard[*sql.Tx], group string, h s
 				if err != nil {
 					return err
 				}
-				return c.store.RecordEffect(ctx, tx, group, e, effect)
+				return c.store.RecordEffects(ctx, tx, group, effect, e)
 			})
 			return err
 		})
@@ -170,10 +170,5 @@ func (c *consumers) effectOf(ctx context.Context, tx *sql.Tx, of store.Consumer,
 	if err != nil {
 		return err
 	}
-	for _, e := range fresh {
-		if err := c.store.RecordEffect(ctx, tx, of.Group, e, effect); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.store.RecordEffects(ctx, tx, of.Group, effect, fresh...)
 }

@@ -92,10 +92,10 @@ func (d *deferrals) deferred(ctx context.Context, batch []ask) error {
 		wanted, asked = append(wanted, q.id), append(asked, q.id, string(q.reason), q.request)
 	}
 	return d.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := insert(ctx, tx, d.sql.Wanted, len(batch), wanted); err != nil {
+		if err := store.Insert(ctx, tx, d.sql.Wanted, len(batch), wanted); err != nil {
 			return err
 		}
-		return insert(ctx, tx, d.table.Defer, len(batch), asked)
+		return store.Insert(ctx, tx, d.table.Defer, len(batch), asked)
 	})
 }
 

@@ -86,7 +86,7 @@ func (w *Worker) write(ctx context.Context, tx *sql.Tx, all []result) (written, 
 		for _, r := range all {
 			args = append(args, values(r)...)
 		}
-		err = insert(ctx, tx, statement, len(all), args)
+		err = store.Insert(ctx, tx, statement, len(all), args)
 	}
 	apply := func(statement string, ids []string) {
 		if err == nil {
@@ -124,7 +124,7 @@ func (w *Worker) lock(ctx context.Context, tx *sql.Tx, all []result) (map[string
 	if len(absent) == 0 {
 		return held, nil
 	}
-	if err := insert(ctx, tx, w.m.sql.Wanted, len(absent), store.Args(absent...)); err != nil {
+	if err := store.Insert(ctx, tx, w.m.sql.Wanted, len(absent), store.Args(absent...)); err != nil {
 		return nil, err
 	}
 	return held, w.hold(ctx, tx, absent, held)

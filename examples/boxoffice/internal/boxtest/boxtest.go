@@ -240,7 +240,7 @@ func (b *Box) Handle(ctx context.Context, group string, e event.Event) (effect s
 			if effect, err = h(ctx, tx, e); err != nil {
 				return err
 			}
-			return b.Store.RecordEffect(ctx, tx, group, e, effect)
+			return b.Store.RecordEffects(ctx, tx, group, effect, e)
 		})
 	}
 	return effect, err

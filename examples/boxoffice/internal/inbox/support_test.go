@@ -75,7 +75,7 @@ func (o *office) try(ctx context.Context, e event.Event, then error) (effect str
 		if effect, err = c.Handlers[e.Type](ctx, tx, e); err != nil {
 			return err
 		}
-		if err := o.Store.RecordEffect(ctx, tx, c.Group, e, effect); err != nil {
+		if err := o.Store.RecordEffects(ctx, tx, c.Group, effect, e); err != nil {
 			return err
 		}
 		return then

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -61,6 +62,31 @@ func In(statement string, first, n int) string {
 		all[i] = "$" + strconv.Itoa(first+i)
 	}
 	return strings.Replace(statement, "IN ($"+strconv.Itoa(first)+")", "IN ("+strings.Join(all, ", ")+")", 1)
+}
+
+var argument = regexp.MustCompile(`\$[0-9]+`)
+
+// Insert runs an INSERT of one row for n rows, of which args has the values one after the
+// other. The row ends with the line of VALUES.
+func Insert(ctx context.Context, tx *sql.Tx, statement string, n int, args []any) error {
+	if n == 0 {
+		return nil
+	}
+	before, rest, _ := strings.Cut(statement, "VALUES ")
+	row, after, _ := strings.Cut(rest, "\n")
+	width := len(args) / n
+	all := make([]string, n)
+	for i := range all {
+		all[i] = argument.ReplaceAllStringFunc(row, func(p string) string {
+			at, err := strconv.Atoi(p[1:])
+			if err != nil {
+				return p // too large to be a parameter
+			}
+			return "$" + strconv.Itoa(at+i*width)
+		})
+	}
+	_, err := tx.ExecContext(ctx, before+"VALUES "+strings.Join(all, ", ")+"\n"+after, args...)
+	return err
 }
 
 // Args are texts as the arguments of a statement.

@@ -38,10 +38,14 @@ type Consumer struct {
 	GaveUp func()
 }
 
-// RecordEffect writes a line of the audit trail inside tx.
-func (s *Store) RecordEffect(ctx context.Context, tx *sql.Tx, group string, e event.Event, effect string) error {
-	if _, err := tx.ExecContext(ctx, s.sql.RecordEffect, group, e.ID, e.Type, e.AggregateID, effect); err != nil {
-		return fmt.Errorf("store: record the effect of %s on %s: %w", e.ID, group, err)
+// RecordEffects writes a line of the audit trail for each event inside tx.
+func (s *Store) RecordEffects(ctx context.Context, tx *sql.Tx, group, effect string, all ...event.Event) error {
+	var args []any
+	for _, e := range all {
+		args = append(args, group, e.ID, e.Type, e.AggregateID, effect)
+	}
+	if err := Insert(ctx, tx, s.sql.RecordEffect, len(all), args); err != nil {
+		return fmt.Errorf("store: record the effects of %d events on %s, of %s first: %w", len(all), group, all[0].ID, err)
 	}
 	return nil
 }
