@@ -171,8 +171,8 @@
 // the relay's Interval.
 //
 // A shard that is woken looks at once. After a batch of four events or more that was not full it
-// rests for as long as that batch took, at most 20 ms: under a steady load batches are twice as
-// large, and cost the database and the transport half as much. Single events wait for no rest.
+// rests for twice as long as that batch took, at most 20 ms: under a steady load batches are three
+// times as large, and cost the database and the transport a third. Single events wait for no rest.
 //
 // # Correlation
 //

@@ -47,9 +47,9 @@ type shard struct {
 }
 
 // A shard rests after a batch of a steady load: of at least steady events, and not full. It rests
-// for as long as the batch took, or the one before if that took less, so that a stall is not
-// doubled. Batches become twice as large, and so cost the database and the transport half as much.
-// longestRest is for transports that take long.
+// for twice as long as the batch took, or the one before if that took less, so that a stall is not
+// prolonged. Batches become three times as large, and so cost the database and the transport a
+// third. longestRest is for transports that take long.
 const (
 	steady      = 4
 	longestRest = 20 * time.Millisecond
@@ -201,7 +201,7 @@ func (s *shard) hold(ctx context.Context) error {
 		if s.cur.finished() {
 			took := time.Since(now)
 			if !s.cur.full && len(s.cur.items) >= steady && !s.drain {
-				s.rest = now.Add(took + min(took, s.took, longestRest))
+				s.rest = now.Add(took + min(2*min(took, s.took), longestRest))
 			}
 			s.mark, s.cur, s.took = s.cur.next, nil, took
 		}
