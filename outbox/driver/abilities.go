@@ -34,7 +34,8 @@ type Notifier interface {
 	NotifyIn(ctx context.Context, tx sqltx.Execer) error
 }
 
-// Listener is a store that can receive the wake-ups of other processes.
+// Listener is a store that can receive the wake-ups of other processes. A relay listens while it
+// holds a shard.
 type Listener interface {
 	// Listen calls wake after commits in other processes, and once after it has (re)connected,
 	// until ctx is done. ErrUnsupported means that Listen can never work, with this store or

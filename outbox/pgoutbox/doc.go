@@ -15,8 +15,8 @@
 //	an idle relay sends at most 2 statements a second         TestIdleRelayAsksRarely
 //	a pool of one connection is enough; then only the
 //	relay's Interval finds commits of other processes         TestPoolOfOneConnection, TestListenNeedsASecondConnection
-//	behind a pooler in transaction mode too; a relay says at
-//	its start that it is not woken, and what to set           TestListenBehindAPooler
+//	behind a pooler in transaction mode too; a relay that has
+//	a shard says that it is not woken, and what to set        TestListenBehindAPooler
 //	after a statement_timeout, a read asks for less           TestReadEndedByTheServer
 //	native pgx transactions take part                         TestPgxTransaction
 //	a dump restored elsewhere is refused until it is rebased  TestRebase
@@ -25,7 +25,7 @@
 //	tables can be in another schema and under another
 //	prefix, beside others; of either store                    TestNamedTables, TestTwoPrefixes
 //
-// The pool must be pgx's database/sql driver. A relay that listens holds one of its
+// The pool must be pgx's database/sql driver. A relay that holds a shard listens on one of its
 // connections; publishing holds none. In a pool of one connection this would block all other
 // work, so there Listen returns driver.ErrUnsupported; and so it does behind a pooler.
 //
