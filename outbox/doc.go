@@ -43,6 +43,9 @@
 //	a store that reads from another server loses the lease         TestReadOfAnotherServerEndsTheTenure
 //	nothing is open in the database while messages are published   by construction: Store keeps nothing between calls
 //	an idle relay sends at most 2 statements a second per shard    TestIdleRelayAsksRarely
+//	a shard rests between small batches of a steady load only,
+//	for 20 ms at most                                              TestAShardRestsBetweenSmallBatches, TestARestIsShort, TestABacklogWaitsForNoRest
+//	a relay listens while it holds a shard, and only then          TestOnlyTheHolderListens
 //	an event gets the trace it is made in, or keeps its own        TestAppendMakesACreateSpanPerEvent, TestAppendKeepsTheTraceOfAnEvent,
 //	                                                               TestAppendCarriesTheContextWithoutAProvider
 //	the relay's spans link to the events' traces, and overwrite

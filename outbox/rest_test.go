@@ -32,6 +32,7 @@ func (w *watched) Listen(ctx context.Context, wake func()) error {
 	defer w.listening.Add(-1)
 	wake()
 	<-ctx.Done()
+	time.Sleep(time.Millisecond) // Run waits for this
 	return nil
 }
 
@@ -118,10 +119,44 @@ func TestARestIsShort(t *testing.T) {
 	})
 }
 
+// A backlog is published without rests, and so is what is left of it when the relay drains.
+func TestABacklogWaitsForNoRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 1)
+		pub := &slow{b.pub, 5 * time.Millisecond}
+		for range 40 {
+			b.append("a")
+		}
+		began := time.Now()
+		end := b.run(pub, outbox.RelayConfig{MinBatch: 10, MaxBatch: 10})
+		require.NoError(t, b.pub.WaitFor(t.Context(), 40))
+		require.Equal(t, 20*time.Millisecond, time.Since(began))
+		require.NoError(t, end())
+	})
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 1)
+		for range 16 {
+			b.append("a")
+		}
+		r, err := outbox.NewRelay(b.store, &slow{b.pub, 5 * time.Millisecond}, outbox.RelayConfig{MinBatch: 10, MaxBatch: 10})
+		require.NoError(t, err)
+		began := time.Now()
+		require.NoError(t, r.Drain(t.Context()))
+		require.Equal(t, 10*time.Millisecond, time.Since(began))
+	})
+}
+
 // A relay that stands by does not listen, and begins when it has taken over.
 func TestOnlyTheHolderListens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 3)
+		var lost atomic.Bool
+		b.store.Intercept = func(string) error {
+			if lost.Load() {
+				return driver.ErrLeaseLost
+			}
+			return nil
+		}
 		w := &watched{Memory: b.store}
 		first := w.run(t, b.pub, "first")
 		require.EqualValues(t, 1, w.listening.Load(), "for three shards")
@@ -132,7 +167,9 @@ func TestOnlyTheHolderListens(t *testing.T) {
 		require.EqualValues(t, 0, w.listening.Load())
 		time.Sleep(time.Minute)
 		require.EqualValues(t, 1, w.listening.Load())
+		lost.Store(true)
+		time.Sleep(time.Minute)
+		require.EqualValues(t, 0, w.listening.Load(), "without a shard")
 		second()
-		require.EqualValues(t, 0, w.listening.Load())
 	})
 }
