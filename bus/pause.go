@@ -64,6 +64,21 @@ func (s *subscription) spare(d *delivery) bool {
 	return true
 }
 
+// postpone makes the busy lane of d, which is not done, wait as the verdict says.
+func (s *subscription) postpone(d *delivery, paused bool) {
+	switch {
+	case (d.verdict == pauseAll || d.verdict == afterPause) && paused:
+		s.lanes.wait(d)
+	case d.verdict == pauseAll, d.verdict == afterPause, d.verdict == retryLater && d.delay <= 0:
+		s.lanes.enlist(d.lane)
+	case d.verdict == retryLater:
+		s.lanes.park(d, time.Now().Add(d.delay))
+	default:
+		d.nacks++
+		s.lanes.park(d, time.Now().Add(s.dispatcher.cfg.Redelivery.Delay(d.nacks)))
+	}
+}
+
 // paused begins the pause, or prolongs it when d was its probe.
 func (s *subscription) paused(d *delivery, probe bool) {
 	now, c := time.Now(), s.dispatcher.consumer

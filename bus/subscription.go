@@ -341,21 +341,6 @@ func (d *delivery) settle() {
 	}
 }
 
-// postpone makes the busy lane of d, which is not done, wait as the verdict says.
-func (s *subscription) postpone(d *delivery, paused bool) {
-	switch {
-	case (d.verdict == pauseAll || d.verdict == afterPause) && paused:
-		s.lanes.wait(d)
-	case d.verdict == pauseAll, d.verdict == afterPause, d.verdict == retryLater && d.delay <= 0:
-		s.lanes.enlist(d.lane)
-	case d.verdict == retryLater:
-		s.lanes.park(d, time.Now().Add(d.delay))
-	default:
-		d.nacks++
-		s.lanes.park(d, time.Now().Add(s.dispatcher.cfg.Redelivery.Delay(d.nacks)))
-	}
-}
-
 // drop hands back and removes a message of a busy lane that the transport took back.
 func (s *subscription) drop(d *delivery) {
 	d.from.Back()

@@ -192,8 +192,8 @@ func (p *presale) askAll(ctx context.Context) error {
 	})
 }
 
-// settled reports whether all instances answer one who waits that the room is full. One
-// inside would not do: the store answers, and those who wait are told by a snapshot.
+// settled reports whether all instances tell a person in line that the room is full. A person
+// inside would not do: the store answers that one, and a snapshot answers those in line.
 func (p *presale) settled(ctx context.Context) (bool, error) {
 	n := slices.IndexFunc(p.told, func(a answered) bool { return !a.inside })
 	if n < 0 {

@@ -59,7 +59,7 @@ func (b *letterbox) last() (count int, recent []deadLetter, at time.Time) {
 }
 
 // refresh looks at the letters now. After a failure the last result stays: while another pass holds a
-// queue that cannot be looked at meanwhile, or the transport does not answer.
+// queue that cannot be looked at, or the transport does not answer.
 func (b *letterbox) refresh(ctx context.Context, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
