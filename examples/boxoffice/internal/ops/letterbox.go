@@ -58,8 +58,8 @@ func (b *letterbox) last() (count int, recent []deadLetter, at time.Time) {
 	return b.seen.count, append([]deadLetter{}, b.seen.recent...), b.at
 }
 
-// refresh looks at the letters now. After a failure the last result stays: while another pass holds a
-// queue that cannot be looked at, or the transport does not answer.
+// refresh looks at the letters now. After a failure the last result stays: another pass holds a
+// queue, which then cannot be looked at, or the transport does not answer.
 func (b *letterbox) refresh(ctx context.Context, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
