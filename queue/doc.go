@@ -95,6 +95,7 @@
 //	for those that wait, before newcomers                 returned-seats-are-for-the-line
 //	a stock that the store knows is told seldom           TestAKnownStockIsNotToldAgain
 //	a new room waits for its stock, at most a minute      closed-until-the-stock-is-told, TestAStockThatNeverAnswered
+//	the first visitors wait while one asks for it         TestVisitorsWaitForTheStockOfANewRoom
 //	the last answer holds for a minute, and an empty
 //	house stays closed                                    TestAStockThatDoesNotAnswer, TestASoldOutHouseStaysSo
 //	a stock that hangs, or fails in one process, holds

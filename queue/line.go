@@ -33,8 +33,9 @@ type line struct {
 	state   atomic.Pointer[State]
 	learned atomic.Int64 // on the room's clock: when the store answered last
 
-	asking  sync.Mutex  // held by the goroutine that asks for the settings
-	unset   atomic.Bool // whether they could not be asked for the last time
+	asking  chan struct{} // of one: held by the goroutine that asks for the settings
+	begun   atomic.Bool   // whether the room was opened for the visits of this process
+	unset   atomic.Bool   // whether they could not be asked for the last time
 	setting atomic.Pointer[knownSetting]
 
 	asksStock atomic.Bool  // whether a call of Config.Stock is in flight
@@ -63,7 +64,7 @@ const pauseAfterFailure = 250 * time.Millisecond
 
 func newLine(r *Room, event string) *line {
 	l := &line{room: r, event: strings.Clone(event)} // an event id may be part of a large request
-	l.beats.calls = make(chan struct{}, maxSending)
+	l.beats.calls, l.asking = make(chan struct{}, maxSending), make(chan struct{}, 1)
 	// A crowd's next call is in flight while the store handles the one before.
 	l.visits = batch.New(driver.MaxVisits, r.cfg.Timeout, l.call).Overlap(2, 24)
 	return l

@@ -70,8 +70,12 @@ func (l *line) settingOf(ctx context.Context) (Setting, error) {
 	if known := l.setting.Load(); known != nil && l.room.now()-known.at < time.Second {
 		return known.Setting, nil
 	}
-	l.asking.Lock()
-	defer l.asking.Unlock()
+	select {
+	case l.asking <- struct{}{}:
+		defer func() { <-l.asking }()
+	case <-ctx.Done():
+		return Setting{}, fault.MarkInfrastructure(fmt.Errorf("queue: ask for the settings: %w", ctx.Err()))
+	}
 	if known := l.setting.Load(); known != nil && l.room.now()-known.at < time.Second {
 		return known.Setting, nil
 	}

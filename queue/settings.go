@@ -95,38 +95,58 @@ func copyOf(s Setting) driver.Change {
 // askAgain is how long a closed room waits before its settings are asked for again.
 const askAgain = time.Second
 
-// follow opens a room that no user enters because its data is new: it asks for the
-// settings and the stock, and brings them into the store. One caller at a time does so.
-func (l *line) follow(ctx context.Context, s *State) {
-	closed := s.Closed && l.room.cfg.Settings != nil
-	untold := l.room.cfg.Stock != nil && s.Stock.At.IsZero()
-	if !closed && !untold || int64(l.room.now()) < l.asked.Load() || !l.asking.TryLock() {
-		return
+// lacks says what a room waits for before it lets users in: its data is new. Of a room that
+// is not known, nothing is.
+func (l *line) lacks(s *State) (settings, stock bool) {
+	return l.room.cfg.Settings != nil && (s == nil || s.Closed), l.room.cfg.Stock != nil && (s == nil || s.Stock.At.IsZero())
+}
+
+// open asks for what the room lacks, and brings it into the store. The caller holds
+// l.asking.
+func (l *line) open(ctx context.Context, s *State) {
+	settings, stock := l.lacks(s)
+	if settings || stock {
+		l.asked.Store(int64(l.room.now() + askAgain))
 	}
-	defer l.asking.Unlock()
-	l.asked.Store(int64(l.room.now() + askAgain))
-	if untold {
-		l.restock(ctx)
-	}
-	if closed {
+	if settings {
 		l.compare(ctx, s)
+	}
+	if stock {
+		l.restock(ctx)
 	}
 }
 
-// begin brings the settings and the stock in before the first visit of this process for
-// an event, so that the first visitor of a new room does not find it closed.
+// follow opens a room that an answer of the store shows to be closed. One caller at a time
+// does so, and the others go on.
+func (l *line) follow(ctx context.Context, s *State) {
+	if settings, stock := l.lacks(s); !settings && !stock || int64(l.room.now()) < l.asked.Load() {
+		return
+	}
+	select {
+	case l.asking <- struct{}{}:
+		defer func() { <-l.asking }()
+		l.open(ctx, s)
+	default:
+	}
+}
+
+// begin opens a room before the first visits of this process, so that no visitor of a new
+// room finds it closed: one opens it, and the others wait.
 func (l *line) begin(ctx context.Context) {
-	if l.room.cfg.Settings == nil && l.room.cfg.Stock == nil || l.state.Load() != nil {
+	if l.begun.Load() {
 		return
 	}
-	l.asking.Lock()
-	defer l.asking.Unlock()
-	if l.state.Load() != nil || int64(l.room.now()) < l.asked.Load() {
+	select {
+	case l.asking <- struct{}{}:
+		defer func() { <-l.asking }()
+	case <-ctx.Done():
 		return
 	}
-	l.asked.Store(int64(l.room.now() + askAgain))
-	l.compare(ctx, nil)
-	l.restock(ctx)
+	if l.begun.Load() || int64(l.room.now()) < l.asked.Load() {
+		return
+	}
+	l.open(ctx, l.state.Load())
+	l.begun.Store(l.state.Load() != nil)
 }
 
 // compare brings the settings in where the store does not know them: the room is new, or the

@@ -132,6 +132,27 @@ func TestTheFirstVisitorAsksForTheStock(t *testing.T) {
 
 // TestAStockThatDoesNotAnswer: its last answer holds for a minute, and users that leave in
 // this time return nothing; then the threshold counts alone.
+// A visitor that comes while the first one asks for the stock of a new room is not
+// sent to the end of a line that need not be.
+func TestVisitorsWaitForTheStockOfANewRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked, answer := make(chan struct{}), make(chan struct{})
+		room := open(t, newSpy(t), queue.Config{Threshold: 100, Settings: &shelf{}, Stock: func(context.Context, string) (int, error) {
+			close(asked)
+			<-answer
+			return 100, nil
+		}})
+		first, second := make(chan queue.Place, 1), make(chan queue.Place, 1)
+		go func() { first <- check(t, room, "first", "") }()
+		<-asked
+		go func() { second <- check(t, room, "second", "") }()
+		synctest.Wait()
+		close(answer)
+		require.Equal(t, queue.Active, (<-first).Status)
+		require.Equal(t, queue.Active, (<-second).Status)
+	})
+}
+
 func TestAStockThatDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var let register
