@@ -59,7 +59,7 @@ func bookBare(ctx context.Context, cfg Config, at place.Place, connections int) 
 	if err := at.Settle(ctx); err != nil {
 		return 0, err
 	}
-	// The connections are made, and the statements prepared, before the time begins.
+	// The connections are made before the time begins.
 	if err := together.Share(connections, connections, func(int) error { return db.PingContext(ctx) }); err != nil {
 		return 0, err
 	}

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"time"
 
@@ -48,9 +49,12 @@ func openPostgres(url string) (writer, reader *sql.DB, err error) {
 		// The fields of this error contain the password, so it is not wrapped.
 		return nil, nil, fmt.Errorf("%s", kit.HideURL(err, url).Error()) //nolint:errorlint // on purpose
 	}
+	// A database serves a few busy connections sooner than many: two a core, as its wiki advises
+	// (Number Of Database Connections), one for a wait for the disk, and one that listens.
+	connections := min(16, 2*runtime.GOMAXPROCS(0)+2)
 	db := stdlib.OpenDB(*cfg)
-	db.SetMaxOpenConns(16)
-	db.SetMaxIdleConns(16)
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
 	db.SetConnMaxIdleTime(5 * time.Minute)
 	return db, db, nil
 }
