@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"time"
 
@@ -59,7 +60,11 @@ func run(ctx context.Context, url, name string) error {
 	if err != nil {
 		return err
 	}
-	room, err := queue.New(store, keys, queue.Config{Threshold: 10, Tick: 50 * time.Millisecond, Refresh: 50 * time.Millisecond})
+	room, err := queue.New(store, keys, queue.Config{
+		Threshold: 10, Tick: 50 * time.Millisecond, Refresh: 50 * time.Millisecond,
+		// However slow the machine is, no user whose turn has come counts as silent.
+		Intervals: []queue.Interval{{UpTo: math.MaxInt, Every: time.Minute}},
+	})
 	if err != nil {
 		return err
 	}
