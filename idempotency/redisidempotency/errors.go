@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
@@ -16,4 +17,15 @@ func failed(what, key string, err error) error {
 		err = fault.MarkInfrastructure(err)
 	}
 	return fmt.Errorf("redisidempotency: %s %q: %w", what, key, err)
+}
+
+// held returns the error of a command that only the holder of a key may send.
+func held(what, key string, ours bool, err error) error {
+	if err != nil {
+		return failed(what, key, err)
+	}
+	if !ours {
+		return fmt.Errorf("redisidempotency: %s %q: %w", what, key, driver.ErrLeaseLost)
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package redisidempotency
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strconv"
@@ -55,7 +56,7 @@ func (s *leases) Claim(ctx context.Context, r driver.Record, ttl time.Duration) 
 		return c, err
 	}
 	answer, err := s.scripts.claim.Run(ctx, s.client, []string{named(s.cfg.Prefix, r.Key)},
-		r.Fingerprint, ttl.Microseconds(), s.cfg.TTL.Milliseconds()).StringSlice()
+		r.Fingerprint, ttl.Microseconds(), s.cfg.TTL.Milliseconds(), rand.Text()).StringSlice()
 	if err != nil {
 		return c, failed("claim", r.Key, err)
 	}
@@ -109,14 +110,8 @@ func (s *leases) Release(ctx context.Context, c driver.Claim) error {
 }
 
 func (s *leases) change(ctx context.Context, what string, script *redis.Script, c driver.Claim, args ...any) error {
-	held, err := script.Run(ctx, s.client, []string{named(s.cfg.Prefix, c.Key)}, append([]any{c.Token}, args...)...).Bool()
-	if err != nil {
-		return failed(what, c.Key, err)
-	}
-	if !held {
-		return fmt.Errorf("redisidempotency: %s %q: %w", what, c.Key, driver.ErrLeaseLost)
-	}
-	return nil
+	ours, err := script.Run(ctx, s.client, []string{named(s.cfg.Prefix, c.Key)}, append([]any{c.Token}, args...)...).Bool()
+	return held(what, c.Key, ours, err)
 }
 
 // Prune does nothing: Redis deletes each key at the end of its TTL.

@@ -130,7 +130,8 @@ func (s *store) Once(ctx context.Context, r driver.Record, fn func(ctx context.C
 	}
 	name := []string{named(s.cfg.Prefix, r.Key)}
 	work, keeper := renewal.Start(ctx, began, s.cfg.Lease, driver.ErrLeaseLost, func(ctx context.Context) error {
-		return s.change("renew", r.Key, s.scripts.renew.Run(ctx, s.client, name, holder, s.cfg.Lease.Milliseconds()))
+		ours, err := s.scripts.renew.Run(ctx, s.client, name, holder, s.cfg.Lease.Milliseconds()).Bool()
+		return held("renew", r.Key, ours, err)
 	})
 	defer keeper.Stop()
 	worked := false
@@ -138,7 +139,8 @@ func (s *store) Once(ctx context.Context, r driver.Record, fn func(ctx context.C
 		if !worked {
 			// If this fails too, the key is free at its deadline.
 			_ = s.insist(ctx, func(ctx context.Context) error {
-				return s.change("release", r.Key, s.scripts.drop.Run(ctx, s.client, name, holder))
+				ours, err := s.scripts.drop.Run(ctx, s.client, name, holder).Bool()
+				return held("release", r.Key, ours, err)
 			})
 		}
 	}()
@@ -150,7 +152,9 @@ func (s *store) Once(ctx context.Context, r driver.Record, fn func(ctx context.C
 	}
 	worked = true
 	err = s.insist(ctx, func(ctx context.Context) error {
-		return s.change("complete", r.Key, s.scripts.done.Run(ctx, s.client, name, holder, mark, s.cfg.TTL.Milliseconds()))
+		const marked = 2 // by this call, whose answer was lost, unless another one has taken over
+		n, err := s.scripts.done.Run(ctx, s.client, name, holder, mark, s.cfg.TTL.Milliseconds()).Int()
+		return held("complete", r.Key, n == 1 || n == marked && !keeper.Lost(), err)
 	})
 	return err == nil, err
 }
@@ -176,6 +180,8 @@ func (s *store) take(ctx context.Context, key, holder string) (began time.Time, 
 			continue // released just now
 		case err != nil:
 			return began, false, failed("record", key, err)
+		case value == holder:
+			return began, true, nil // the answer was lost, and the client sent the command again
 		case value == mark:
 			return began, false, nil
 		}
@@ -188,15 +194,4 @@ func (s *store) take(ctx context.Context, key, holder string) (began time.Time, 
 // insist retries the end of a call for the length of a lease.
 func (s *store) insist(ctx context.Context, f func(context.Context) error) error {
 	return renewal.Insist(ctx, s.cfg.Lease, func(err error) bool { return errors.Is(err, driver.ErrLeaseLost) }, f)
-}
-
-func (s *store) change(what, key string, answer *redis.Cmd) error {
-	held, err := answer.Bool()
-	if err != nil {
-		return failed(what, key, err)
-	}
-	if !held {
-		return fmt.Errorf("redisidempotency: %s %q: %w", what, key, driver.ErrLeaseLost)
-	}
-	return nil
 }

@@ -1,0 +1,83 @@
+package redisidempotency_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/millrace-go/millrace/idempotency/driver"
+	"github.com/millrace-go/millrace/idempotency/redisidempotency"
+	"github.com/millrace-go/millrace/internal/redistest"
+)
+
+// repeats is a client that sends the named commands twice, and gets only the second answer: as
+// go-redis does by default when the first answer is late.
+type repeats []string
+
+func (repeats) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+func (repeats) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (r repeats) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if err == nil && slices.Contains(r, strings.ToLower(cmd.Name())) {
+			err = next(ctx, cmd)
+		}
+		return err
+	}
+}
+
+// TestRepeatedCommands: a command that go-redis sends again, because its answer was late, finds
+// its own work and not that of another worker.
+func TestRepeatedCommands(t *testing.T) {
+	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
+		client.AddHook(repeats{"set", "setnx", "eval", "evalsha"})
+		p := redistest.Prefix(t, client)
+		s := newStore(t, client, redisidempotency.Config{Prefix: p})
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // a lease lasts longer
+		defer cancel()
+		ran := 0
+		for i, want := range []bool{true, false} {
+			fresh, err := s.Once(ctx, record("g:1"), func(context.Context) error { ran++; return nil })
+			if fresh != want || err != nil || ran != 1 {
+				t.Errorf("call %d: fresh %v, %v, after %d runs of the handler; want %v", i+1, fresh, err, ran, want)
+			}
+		}
+		l := newLeases(t, client, redisidempotency.Config{Prefix: p + "l:"})
+		c, err := l.Claim(ctx, record("k"), time.Minute)
+		if c.State != driver.Claimed || c.Token == 0 || err != nil {
+			t.Fatalf("the claim of a free key: %+v, %v", c, err)
+		}
+		if err := l.Complete(ctx, c, []byte("done")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestCompletedByAnother: a call that lost its lease says so, also when the call that took over has
+// completed the key.
+func TestCompletedByAnother(t *testing.T) {
+	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
+		p := redistest.Prefix(t, client)
+		s := newStore(t, client, redisidempotency.Config{Prefix: p, Lease: 30 * time.Millisecond})
+		fresh, err := s.Once(t.Context(), record("g:1"), func(ctx context.Context) error {
+			client.Set(ctx, p+"g:1", "another", 0)
+			<-ctx.Done()
+			return client.Set(t.Context(), p+"g:1", "1", 0).Err()
+		})
+		if fresh || !errors.Is(err, driver.ErrLeaseLost) {
+			t.Errorf("%v, %v; want ErrLeaseLost", fresh, err)
+		}
+	})
+}
