@@ -72,7 +72,7 @@ type reading struct {
 // read begins to read; after a slow read it asks for fewer events than q.Limit.
 func (s *shard) read(ctx context.Context, q driver.Query) *reading {
 	q.Limit = s.pace.bound(q.Limit)
-	call, cancel := s.call(ctx)
+	call, cancel := s.r.call(ctx)
 	a := &reading{query: q, cancel: cancel, done: make(chan struct{})}
 	lease := s.lease
 	go func() {

@@ -41,6 +41,7 @@
 //	a read that took too long is retried for half as many events,
 //	under the same lease, and grows back                           TestReadsHalve, TestReadsGrowBack, TestBurstsOfLargeEventsAreReadInTime
 //	a store that reads from another server loses the lease         TestReadOfAnotherServerEndsTheTenure
+//	a store that does not answer is asked again, also at the start TestAStoreThatHangsAtTheStartIsAskedAgain
 //	nothing is open in the database while messages are published   by construction: Store keeps nothing between calls
 //	an idle relay sends at most 2 statements a second per shard    TestIdleRelayAsksRarely
 //	a shard rests between small batches of a steady load only,

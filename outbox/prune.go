@@ -30,7 +30,7 @@ func (s *shard) prune(ctx context.Context, p driver.Pruner) {
 func (s *shard) pruneOnce(ctx context.Context, p driver.Pruner) (deleted int, err error) {
 	before := time.Now().Add(-s.r.cfg.Retention)
 	for ctx.Err() == nil {
-		call, cancel := s.call(ctx)
+		call, cancel := s.r.call(ctx)
 		n, err := p.Prune(call, s.id, before, s.r.cfg.PruneChunk)
 		cancel()
 		deleted += n

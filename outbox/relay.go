@@ -139,7 +139,9 @@ func (r *Relay) run(ctx context.Context, drain bool) error {
 func (r *Relay) shards(ctx context.Context) (int, error) {
 	report := newReporter(r.cfg.Logger)
 	for attempt := 1; ; attempt++ {
-		n, err := r.store.Shards(ctx)
+		call, cancel := r.call(ctx)
+		n, err := r.store.Shards(call)
+		cancel()
 		if err == nil || errors.Is(err, driver.ErrShards) {
 			return n, err
 		}
@@ -151,6 +153,11 @@ func (r *Relay) shards(ctx context.Context) (int, error) {
 			return 0, nil
 		}
 	}
+}
+
+// call bounds one call of the store: a hanging connection must not block the relay for ever.
+func (r *Relay) call(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, max(r.cfg.LeaseTTL, 5*time.Second))
 }
 
 func (r *Relay) forward(ctx context.Context, wakes <-chan struct{}) {

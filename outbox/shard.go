@@ -110,7 +110,7 @@ func (s *shard) terms(ctx context.Context) error {
 // take takes the lease, publishes while it is valid, and releases it.
 func (s *shard) take(ctx context.Context) error {
 	asked := time.Now()
-	call, cancel := s.call(ctx)
+	call, cancel := s.r.call(ctx)
 	held, err := s.r.store.Lease(call, s.id, s.r.cfg.Holder, s.r.cfg.LeaseTTL)
 	cancel()
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *shard) take(ctx context.Context) error {
 	side.Wait()
 	s.ahead.forget()
 
-	call, cancel = s.call(context.WithoutCancel(ctx))
+	call, cancel = s.r.call(context.WithoutCancel(ctx))
 	defer cancel()
 	if e := s.r.store.Release(call, s.lease); e != nil {
 		s.r.cfg.Logger.Warn("outbox: giving the lease up failed; it runs out by itself", "shard", s.id, "error", e)
@@ -276,7 +276,7 @@ func (s *shard) renew(ctx context.Context) error {
 func (s *shard) settle(ctx context.Context, settlement driver.Settlement) error {
 	settlement.TTL = s.r.cfg.LeaseTTL
 	asked := time.Now()
-	call, cancel := s.call(ctx)
+	call, cancel := s.r.call(ctx)
 	defer cancel()
 	if err := s.r.store.Settle(call, s.lease, settlement); err != nil {
 		return err
@@ -287,11 +287,6 @@ func (s *shard) settle(ctx context.Context, settlement driver.Settlement) error 
 		s.moved = false
 	}
 	return nil
-}
-
-// call bounds one call of the store: a hanging connection must not block the shard for ever.
-func (s *shard) call(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, max(s.r.cfg.LeaseTTL, 5*time.Second))
 }
 
 func later(a, b time.Time) time.Time {
