@@ -50,7 +50,7 @@ func (s *shard) join(rd, o *round) {
 	w, offset := rd.w, int32(len(rd.w.items))
 	w.items = append(w.items, o.w.items...)
 	w.state = append(w.state, o.w.state...)
-	w.own, w.next, w.full = len(w.items), o.w.next, o.w.full
+	w.next, w.full = o.w.next, o.w.full
 	for i := range w.lanes {
 		l, other := &w.lanes[i], &o.w.lanes[i]
 		for _, n := range other.items {

@@ -21,8 +21,8 @@ const (
 )
 
 // work is the current batch. Its items are published in lanes: one lane has all events of a
-// key, in order. items[:own] are the batch; the items after it were read as probes, while a
-// failing event blocks the batch.
+// key, in order. Behind the batch, items has those that were read as probes while a failing event
+// blocks it.
 type work struct {
 	items []driver.Item
 	state []driver.State
@@ -30,9 +30,8 @@ type work struct {
 	full  bool // there were more events at the time of the read
 	aside bool // the items are deferred, and have no position in the log
 
-	own     int
 	lanes   []lane
-	spare   []int32 // behind own, in no lane yet
+	spare   []int32 // behind the batch, in no lane yet
 	behind  []int32 // their key has deferred events, and MaxAside is reached
 	settled int     // items[:settled] are finished and behind the settled mark
 	tried   bool    // a round has been made
@@ -90,7 +89,7 @@ func (w *work) laneOf(key string) *lane {
 func (s *shard) newWork(b driver.Batch, lanes int, full, aside bool) *work {
 	w := &work{
 		items: b.Items, state: make([]driver.State, len(b.Items)), next: b.Next, full: full, aside: aside,
-		own: len(b.Items), lanes: make([]lane, lanes), began: time.Now(),
+		lanes: make([]lane, lanes), began: time.Now(),
 	}
 	for i := range w.items {
 		s.enter(w, int32(i))
@@ -223,7 +222,7 @@ func (s *shard) tidy(w *work, now time.Time) {
 		for _, i := range w.spare {
 			s.enter(w, i)
 		}
-		w.own, w.spare, w.due = len(w.items), nil, now
+		w.spare, w.due = nil, now
 	case failing > 0:
 		w.due = earlier(first, now.Add(s.probeAfter()))
 	case left == len(w.behind):
