@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -48,16 +49,29 @@ func (n native) stores(db *sql.DB) (*driver.Stores[pgx.Tx], error) {
 	if err != nil {
 		return nil, err
 	}
-	url := n.pool.Config().ConnString()
-	if !strings.HasPrefix(url, "postgres") {
-		url = "" // key=value pairs, which name no transport
-	}
 	return &driver.Stores[pgx.Tx]{
 		Do: func(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx) error) error {
 			return pgxtx.Do(ctx, db, fn)
 		},
 		Execer: pgoutbox.Tx,
-		Outbox: s.Outbox, Keys: keys, Leases: s.Leases, Scheme: s.Scheme, URL: url,
+		Outbox: s.Outbox, Keys: keys, Leases: s.Leases, Scheme: s.Scheme, URL: transport(n.pool.Config().ConnString()),
 		Migrate: s.Migrate, Ping: s.Ping, Classify: s.Classify, Close: db.Close,
 	}, nil
+}
+
+// transport returns the URL of the pool's own database for the transport, without the parameters
+// that only a pgxpool reads, since a server refuses them; "" if the pool was made from key=value
+// pairs, which name no transport.
+func transport(pool string) string {
+	if !strings.HasPrefix(pool, "postgres") {
+		return ""
+	}
+	address, query, _ := strings.Cut(pool, "?")
+	kept := slices.DeleteFunc(strings.Split(query, "&"), func(pair string) bool {
+		return pair == "" || strings.HasPrefix(pair, "pool_")
+	})
+	if len(kept) == 0 {
+		return address
+	}
+	return address + "?" + strings.Join(kept, "&")
 }

@@ -157,3 +157,26 @@ func TestPoolRefuses(t *testing.T) {
 	_, err = millrace.New(postgres.Pool(pool), millrace.Config{Service: "shop"})
 	require.ErrorContains(t, err, "Config.Bus is empty")
 }
+
+// TestPoolOfAURLWithItsOwnParameters checks that the transport takes the pool's URL without the
+// parameters that only a pgxpool reads: a server refuses them.
+func TestPoolOfAURLWithItsOwnParameters(t *testing.T) {
+	url := servicetest.PostgresURL(t)
+	sign := "?"
+	if strings.Contains(url, "?") {
+		sign = "&"
+	}
+	pool, err := pgxpool.New(t.Context(), url+sign+"pool_max_conns=8&pool_max_conn_lifetime=1h")
+	require.NoError(t, err)
+	defer pool.Close()
+	app, err := millrace.New(postgres.Pool(pool), millrace.Config{Service: "shop"})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, app.Close()) }()
+	require.NoError(t, app.Migrate(t.Context()))
+	done := make(chan string, 1)
+	millrace.HandleOutside(app, "totals", func(_ context.Context, p Placed) error { done <- p.ID; return nil })
+	stop := running(t, app)
+	require.NoError(t, emit(t.Context(), app, nil, Placed{"o-1"}))
+	await(t, done, "o-1")
+	stop()
+}
