@@ -57,7 +57,8 @@ type Parking interface {
 	// Retry returns the given parked events to the relay, behind all waiting events, and
 	// returns how many of them it found.
 	Retry(ctx context.Context, ids ...int64) (int, error)
-	// RetryAll returns every parked event to the relay, and returns how many.
+	// RetryAll returns every parked event to the relay, and returns how many. Events that are
+	// parked while it runs stay parked.
 	RetryAll(ctx context.Context) (int, error)
 }
 

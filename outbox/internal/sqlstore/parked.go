@@ -10,10 +10,22 @@ import (
 // chunk bounds one transaction of RetryAll.
 const chunk = 500
 
-// RetryAll retries parked events, in transactions of bounded size.
-func RetryAll(ctx context.Context, s driver.Parking) (total int, err error) {
-	for after := int64(0); ; {
-		parked, err := s.Parked(ctx, after, chunk)
+// RetryAll retries as many parked events as there are at the beginning, in transactions of bounded
+// size. A publisher that still refuses them parks them again, behind the others: they stay parked.
+func RetryAll(ctx context.Context, s interface {
+	driver.Parking
+	driver.Inspector
+}) (total int, err error) {
+	shards, err := s.Stats(ctx)
+	if err != nil {
+		return 0, err
+	}
+	left := 0
+	for _, shard := range shards {
+		left += shard.Parked
+	}
+	for after := int64(0); left > 0; {
+		parked, err := s.Parked(ctx, after, min(left, chunk))
 		if err != nil || len(parked) == 0 {
 			return total, err
 		}
@@ -22,12 +34,14 @@ func RetryAll(ctx context.Context, s driver.Parking) (total int, err error) {
 			ids[i] = p.ID
 		}
 		after = ids[len(ids)-1]
+		left -= len(ids)
 		n, err := s.Retry(ctx, ids...)
 		total += n
 		if err != nil {
 			return total, err
 		}
 	}
+	return total, nil
 }
 
 // ScanParked reads a row of failed_list.
