@@ -44,7 +44,8 @@ type HTTPConfig struct {
 	MaxResponse int
 	// Headers are the headers of the response that are kept and replayed; Content-Type,
 	// Content-Language, Content-Disposition, Location, ETag, Last-Modified and Cache-Control
-	// when empty. Set-Cookie is refused: every reader of the store could use the cookie.
+	// when empty. Content-Encoding is always kept: the body cannot be read without it. Set-Cookie
+	// is refused: every reader of the store could use the cookie.
 	Headers []string
 	// Keep decides by status whether a response is final. A response that is not final releases
 	// the key, and a repeated request is handled again. When nil, 5xx and the statuses that ask
@@ -80,7 +81,7 @@ func (c HTTPConfig) validate() error {
 	}
 	for _, h := range c.Headers {
 		if http.CanonicalHeaderKey(h) == "Set-Cookie" {
-			return errors.New("idempotency: HTTPConfig.Headers holds Set-Cookie; leave it out, a stored cookie signs in whoever reads the store")
+			return errors.New("idempotency: HTTPConfig.Headers holds Set-Cookie; leave it out, a stored cookie signs in every reader of the store")
 		}
 	}
 	return checkTimes("HTTPConfig", c.TTL, c.Finish)
@@ -97,6 +98,7 @@ func (c HTTPConfig) withDefaults() HTTPConfig {
 	if len(c.Headers) == 0 {
 		c.Headers = []string{"Content-Type", "Content-Language", "Content-Disposition", "Location", "ETag", "Last-Modified", "Cache-Control"}
 	}
+	c.Headers = append(slices.Clip(c.Headers), "Content-Encoding")
 	if c.Keep == nil {
 		c.Keep = final4xx
 	}

@@ -1,6 +1,7 @@
 package idempotency_test
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -114,6 +115,26 @@ func TestHTTPReplays(t *testing.T) {
 	} {
 		if w := other.send(h); w.Header().Get("Idempotency-Replayed") != "" || int(p.calls.Load()) != i+2 {
 			t.Errorf("%+v was answered with another's response", other)
+		}
+	}
+}
+
+// TestHTTPReplaysEncodedBodies: a body is replayed with its encoding, without which a client cannot
+// read it, and with the type that the first response had.
+func TestHTTPReplaysEncodedBodies(t *testing.T) {
+	h := newHTTP(t, memidempotency.NewLeases(), idempotency.HTTPConfig{Headers: []string{"Content-Type"}}).Middleware(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			_, _ = io.WriteString(z, "paid")
+			_ = z.Close()
+		}))
+	r := request{"POST", "/payments", "ann", "k", "a"}
+	first, again := r.send(h), r.send(h)
+	for _, w := range []*httptest.ResponseRecorder{first, again} {
+		if w.Header().Get("Content-Encoding") != "gzip" || w.Header().Get("Content-Type") != first.Header().Get("Content-Type") ||
+			w.Body.String() != first.Body.String() {
+			t.Errorf("%v, replayed %v", w.Header(), w == again)
 		}
 	}
 }

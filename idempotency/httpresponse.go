@@ -99,7 +99,7 @@ func (r *recorder) stored(headers []string) ([]byte, error) {
 				s.Header[http.CanonicalHeaderKey(name)] = values
 			}
 		}
-		if s.Header.Get("Content-Type") == "" && r.body.Len() > 0 {
+		if s.Header.Get("Content-Type") == "" && r.body.Len() > 0 && s.Header.Get("Content-Encoding") == "" {
 			s.Header.Set("Content-Type", http.DetectContentType(s.Body))
 		}
 	}
