@@ -82,6 +82,7 @@
 //	… and no later call of the first one counts           takeover-after-deadline, ends-once
 //	tokens grow, also over releases and pruning           tokens-grow
 //	an end can be repeated when its answer was lost       repeated-end
+//	a caller that leaves during its claim frees the key   TestLeasesOfACutClaim
 //	the lease is renewed while the work lasts             TestLeasesRenew
 //	the work's context ends when its lease is lost        TestLeasesLost
 //	a random history agrees with a model of the rules     TestLeaseModel, on every store

@@ -251,3 +251,34 @@ func TestNewLeasesChecks(t *testing.T) {
 		t.Error("NewLeases took no store")
 	}
 }
+
+// cut is a lease store that grants a claim just when the context of its caller ends.
+type cut struct {
+	driver.LeaseStore
+	end context.CancelFunc
+}
+
+func (s cut) Claim(ctx context.Context, r driver.Record, ttl time.Duration) (driver.Claim, error) {
+	c, err := s.LeaseStore.Claim(ctx, r, ttl)
+	if s.end(); ctx.Err() != nil {
+		return driver.Claim{}, ctx.Err()
+	}
+	return c, err
+}
+
+// TestLeasesOfACutClaim: a caller that leaves while its claim is granted leaves the key free.
+func TestLeasesOfACutClaim(t *testing.T) {
+	store := memidempotency.NewLeases()
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	cutOff := newLeases(t, cut{store, end}, idempotency.LeaseConfig{})
+	_, _, err := cutOff.Once(ctx, "k", "", func(ctx context.Context, _ idempotency.Claim) ([]byte, error) { return nil, ctx.Err() })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("the caller that left: %v", err)
+	}
+	_, fresh, err := newLeases(t, store, idempotency.LeaseConfig{}).Once(t.Context(), "k", "",
+		func(context.Context, idempotency.Claim) ([]byte, error) { return nil, nil })
+	if !fresh || err != nil {
+		t.Errorf("the next caller: fresh %v, %v", fresh, err)
+	}
+}

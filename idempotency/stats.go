@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/millrace-go/millrace/idempotency/driver"
+	"github.com/millrace-go/millrace/internal/lease"
 )
 
 // Stats count the events of a [Guard] in this process. If the guard joined a transaction of its
@@ -55,7 +56,9 @@ func (h *HTTP) Stats() LeaseStats { return h.run.counts.stats(h.cfg.Group) }
 
 // claim requests a key from the store.
 func (r runner) claim(ctx context.Context, record driver.Record) (Claim, error) {
-	c, err := r.store.Claim(ctx, record, r.ttl)
+	asking, cancel := lease.Asking(ctx)
+	defer cancel()
+	c, err := r.store.Claim(asking, record, r.ttl)
 	switch {
 	case err != nil:
 		r.counts.failed.Add(1)

@@ -27,7 +27,9 @@
 //	a crash publishes at most one batch per shard again            suite CrashRepeatsOneBatch
 //	all of this holds for two halves of a batch, one of which is
 //	published while the other waits to be confirmed                TestRoundsOverlap, TestTroubleEndsBothRounds, TestLostLeaseEndsBothRounds
-//	a clean stop publishes nothing again                           TestShutdownFinishesTheBatch, TestShutdownFinishesBothBatches
+//	a clean stop publishes nothing again, and leaves every shard
+//	free, also one that is just being taken                        TestShutdownFinishesTheBatch, TestShutdownFinishesBothBatches,
+//	                                                               TestStopWhileALeaseIsTaken
 //	an unreachable broker parks nothing and spends no retry        suite UnreachableParksNothing, UnreachableSpendsNoRetry, TestMaxAge
 //	a poison event does not block others for longer than MaxAge,
 //	or MaxRetries                                                  TestMaxAge, TestMaxRetries, TestProbesFindThePoison, suite MaxAgeParks, MaxRetriesParks

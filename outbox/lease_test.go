@@ -332,3 +332,38 @@ func TestReadEndsTheLease(t *testing.T) {
 		}
 	})
 }
+
+// granting is a store that grants a lease just when its relay is stopped.
+type granting struct {
+	*outboxtest.Memory
+	stop context.CancelFunc
+}
+
+func (g granting) Lease(ctx context.Context, shard int, holder string, ttl time.Duration) (driver.Lease, error) {
+	l, err := g.Memory.Lease(ctx, shard, holder, ttl)
+	if g.stop(); ctx.Err() != nil {
+		return driver.Lease{}, ctx.Err()
+	}
+	return l, err
+}
+
+// A relay that is stopped while it takes a lease gives the lease up, as any other that is stopped.
+func TestStopWhileALeaseIsTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 1)
+		b.append("a")
+		ctx, stop := context.WithCancel(t.Context())
+		r, err := outbox.NewRelay(granting{b.store, stop}, b.pub, outbox.RelayConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		defer b.start(outbox.RelayConfig{})()
+		synctest.Wait()
+		if n := len(b.order()); n != 1 {
+			t.Errorf("the next relay published %d events, want 1", n)
+		}
+	})
+}

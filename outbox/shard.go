@@ -110,9 +110,11 @@ func (s *shard) terms(ctx context.Context) error {
 // take takes the lease, publishes while it is valid, and releases it.
 func (s *shard) take(ctx context.Context) error {
 	asked := time.Now()
-	call, cancel := s.r.call(ctx)
+	asking, done := lease.Asking(ctx)
+	call, cancel := s.r.call(asking)
 	held, err := s.r.store.Lease(call, s.id, s.r.cfg.Holder, s.r.cfg.LeaseTTL)
 	cancel()
+	done()
 	if err != nil {
 		return err
 	}

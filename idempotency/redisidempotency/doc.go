@@ -13,6 +13,7 @@
 //	its lease                                             TestTTL, TestCrash
 //	a call that lost its lease changes no other's key     TestLeaseRunsOut
 //	a command that the client sends twice has one effect  TestRepeatedCommands
+//	a call that is cancelled leaves no key                TestCutCommand
 //	leases: one holder, growing tokens, takeover          TestLeaseConformance, TestLeaseModel
 //	in front of SQL all of SQL's guarantees hold          TestLayeredConformance
 //	without Redis: skipped in front of SQL, refused with

@@ -81,3 +81,39 @@ func TestCompletedByAnother(t *testing.T) {
 		}
 	})
 }
+
+// cuts is a client that ends the caller's context just when SET NX was executed.
+type cuts struct {
+	repeats
+	end context.CancelFunc
+}
+
+func (c cuts) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if name := cmd.Name(); name == "set" || name == "setnx" {
+			if c.end(); ctx.Err() != nil {
+				return ctx.Err()
+			}
+		}
+		return err
+	}
+}
+
+// TestCutCommand: a call that is cancelled while it takes a key leaves the key free.
+func TestCutCommand(t *testing.T) {
+	eachServer(t, func(t *testing.T, client redis.UniversalClient) {
+		p := redistest.Prefix(t, client)
+		ctx, end := context.WithCancel(t.Context())
+		defer end()
+		client.AddHook(cuts{nil, end})
+		s := newStore(t, client, redisidempotency.Config{Prefix: p})
+		fresh, err := s.Once(ctx, record("g:1"), func(ctx context.Context) error { return ctx.Err() })
+		if fresh || !errors.Is(err, context.Canceled) {
+			t.Errorf("the call that was cancelled: %v, %v", fresh, err)
+		}
+		if got := client.Exists(t.Context(), p+"g:1").Val(); got != 0 {
+			t.Error("the key is held")
+		}
+	})
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/internal/renewal"
 	"github.com/millrace-go/millrace/internal/backoff"
+	"github.com/millrace-go/millrace/internal/lease"
 )
 
 // mark is the value of a handled key. The value of a key that is being handled is a random,
@@ -169,7 +170,10 @@ func (s *store) take(ctx context.Context, key, holder string) (began time.Time, 
 			return began, false, failed("record", key, err)
 		}
 		began = time.Now()
-		switch ours, err := s.client.SetNX(ctx, name, holder, s.cfg.Lease).Result(); {
+		asking, cancel := lease.Asking(ctx)
+		ours, err := s.client.SetNX(asking, name, holder, s.cfg.Lease).Result()
+		cancel()
+		switch {
 		case err != nil:
 			return began, false, failed("record", key, err)
 		case ours:

@@ -9,6 +9,7 @@
 //	a failed extension is tried again before the time is over     TestKeepTriesAgain
 //	Keep ends when the lease is lost, or when its time is over    TestKeepEnds
 //	a lease that was never held is requested until it is          TestKeepAsks
+//	the end of a context cuts no request for a second             TestAsking
 package lease
 
 import (
@@ -107,4 +108,19 @@ func (t *Term) Keep(ctx context.Context, lost error, extend func(context.Context
 			t.Failed(time.Now())
 		}
 	}
+}
+
+// grace is how long a request for a lease may still take after its context has ended.
+const grace = time.Second
+
+// Asking returns the context of a request for a lease: it ends a second after ctx. The store may
+// have granted a request that the end of ctx cuts, and without its answer the holder cannot
+// release the lease: others would wait until it runs out.
+func Asking(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx.Err() != nil {
+		return ctx, func() {}
+	}
+	asking, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })
+	return asking, func() { stop(); cancel() }
 }

@@ -134,3 +134,26 @@ func TestKeepAsks(t *testing.T) {
 		}
 	})
 }
+
+func TestAsking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		asking, cancel := lease.Asking(ctx)
+		defer cancel()
+		end()
+		began := time.Now()
+		<-asking.Done()
+		if got := time.Since(began); got != time.Second {
+			t.Errorf("the request ended %v after its context, want 1 s", got)
+		}
+		if asking, cancel := lease.Asking(ctx); asking.Err() == nil {
+			cancel()
+			t.Error("a request begins after its context has ended")
+		}
+		asking, cancel = lease.Asking(t.Context())
+		cancel()
+		if asking.Err() == nil {
+			t.Error("a request goes on after it was cancelled")
+		}
+	})
+}
