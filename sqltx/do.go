@@ -90,47 +90,89 @@ func Do(ctx context.Context, db *sql.DB, fn func(ctx context.Context, tx *sql.Tx
 }
 
 // once runs one attempt, from BEGIN to COMMIT.
-func once(ctx context.Context, db *sql.DB, fn func(ctx context.Context, tx *sql.Tx) error, outer *frame, o *Options) error {
+func once(ctx context.Context, db *sql.DB, fn func(ctx context.Context, tx *sql.Tx) error, outer *frame, o *Options) (err error) {
 	t := &transaction{db: db}
-	begin, lasting := db.BeginTx, ctx
-	onConn := intx.IsWanted(ctx)
-	if onConn {
-		conn, err := db.Conn(ctx)
-		if err != nil {
-			return fmt.Errorf("sqltx: begin: %w", err)
+	options := &sql.TxOptions{Isolation: o.Isolation, ReadOnly: o.ReadOnly}
+	bound := func() {}
+	if intx.IsWanted(ctx) {
+		var done func()
+		if bound, done, err = t.beginOnConn(ctx, options); err == nil {
+			defer done()
 		}
-		defer conn.Close() //nolint:errcheck // says only that the connection is gone
-		t.conn, begin, lasting = conn, conn.BeginTx, context.WithoutCancel(ctx)
+	} else {
+		t.tx, err = db.BeginTx(ctx, options)
 	}
-	tx, err := begin(lasting, &sql.TxOptions{Isolation: o.Isolation, ReadOnly: o.ReadOnly})
 	if err != nil {
 		return fmt.Errorf("sqltx: begin: %w", err)
 	}
-	t.tx = tx
 	// Rollback after Commit is a no-op; this also covers a panic in fn.
-	defer tx.Rollback() //nolint:errcheck // the error that matters is returned below
+	defer t.tx.Rollback() //nolint:errcheck // the error that matters is returned below
 
 	defer t.end() //nolint:errcheck // on the way out of a failure or a panic, which says more
-	if err := fn(t.in(ctx, outer), tx); err != nil {
+	err = func() error {
+		defer bound()
+		return fn(t.in(ctx, outer), t.tx)
+	}()
+	if err != nil {
 		return err
 	}
 	hooks, doomed := t.end()
 	if doomed != nil {
 		return fmt.Errorf("%w: %w", ErrDoomed, doomed)
 	}
-	if onConn && ctx.Err() != nil {
+	if t.conn != nil && ctx.Err() != nil {
 		return fmt.Errorf("sqltx: commit: %w", ctx.Err())
 	}
-	if err := tx.Commit(); err != nil {
-		// database/sql may have rolled back already because ctx ended; its error then only says
-		// that the transaction is over.
-		if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
+	if err := t.tx.Commit(); err != nil {
+		switch {
+		case ctx.Err() == nil:
+		case errors.Is(err, sql.ErrTxDone):
+			// database/sql may have rolled back already because ctx ended; its error then only
+			// says that the transaction is over.
 			err = ctx.Err()
+		case t.conn != nil:
+			err = fmt.Errorf("%w: %w", ctx.Err(), err)
 		}
 		return fmt.Errorf("sqltx: commit: %w", err)
 	}
 	run(hooks)
 	return nil
+}
+
+// grace is how long a COMMIT or ROLLBACK on a connection of its own may take after the context of
+// the transaction has ended.
+const grace = time.Second
+
+// beginOnConn begins the transaction on a connection that the function may use directly, so that
+// the end of ctx rolls nothing back while the function runs. Call bound when the function has
+// ended: from then on the end of ctx ends the transaction, because a server that hangs would never
+// answer a COMMIT or ROLLBACK. Call done at last.
+func (t *transaction) beginOnConn(ctx context.Context, options *sql.TxOptions) (bound, done func(), err error) {
+	conn, err := t.db.Conn(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	lasting, cut := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, cut)
+	done = func() {
+		stop()
+		cut()
+		conn.Close() //nolint:errcheck // says only that the connection is gone
+	}
+	tx, err := conn.BeginTx(lasting, options)
+	if !stop() { // ctx has ended, and ends the transaction
+		err = errors.Join(ctx.Err(), err)
+	}
+	if err != nil {
+		if tx != nil {
+			tx.Rollback() //nolint:errcheck // the context's end says more
+		}
+		done()
+		return nil, nil, err
+	}
+	t.conn, t.tx = conn, tx
+	bound = func() { stop = context.AfterFunc(ctx, func() { time.AfterFunc(grace, cut) }) }
+	return bound, done, nil
 }
 
 // pause waits before the next attempt, for a random part of a time that doubles, so that

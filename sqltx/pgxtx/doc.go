@@ -22,6 +22,8 @@
 //	after its end                                             TestEndIsNotTheirs
 //	a cancelled context rolls back, and the connection
 //	returns to the pool                                       TestCancelled
+//	it also ends BEGIN, COMMIT and ROLLBACK on a server that
+//	hangs, the last two after a second                        TestStalledServer
 //	a transaction that Do did not begin is none of pgxtx      TestOn
 //
 // Failure modes are those of package sqltx. Make the pool large enough: a relay, each transport

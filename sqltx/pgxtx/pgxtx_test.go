@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/tcpproxy/proxytest"
 	"github.com/millrace-go/millrace/sqltx"
 	"github.com/millrace-go/millrace/sqltx/pgxtx"
 )
@@ -217,5 +219,47 @@ func TestOn(t *testing.T) {
 	other := servicetest.Postgres(t)
 	if err := pgxtx.Do(t.Context(), other, func(context.Context, pgx.Tx) error { t.Error("it ran"); return nil }); err == nil {
 		t.Error("a pool that is not pgxtx's was taken")
+	}
+}
+
+// TestStalledServer checks that the end of a context ends every part of a Do on a server that does
+// not answer any more.
+func TestStalledServer(t *testing.T) {
+	for name, c := range map[string]struct {
+		before bool  // stalled before Do
+		result error // of the function
+	}{"begin": {before: true}, "commit": {}, "rollback": {result: errors.New("no")}} {
+		t.Run(name, func(t *testing.T) {
+			u, err := url.Parse(servicetest.PostgresURL(t))
+			require.NoError(t, err)
+			proxy := proxytest.Start(t, u.Host)
+			u.Host = proxy.Addr()
+			pool, err := pgxpool.New(t.Context(), u.String())
+			require.NoError(t, err)
+			defer pool.Close()
+			db := pgxtx.Open(pool)
+			defer db.Close()
+			require.NoError(t, pgxtx.Do(t.Context(), db, func(context.Context, pgx.Tx) error { return nil }))
+
+			proxy.Stall(c.before)
+			defer proxy.Refuse(true) // or pgx waits for the server when the pool is closed
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			done := make(chan error, 1)
+			go func() {
+				done <- pgxtx.Do(ctx, db, func(context.Context, pgx.Tx) error { proxy.Stall(true); return c.result })
+			}()
+			select {
+			case err := <-done:
+				want := c.result
+				if want == nil {
+					want = context.DeadlineExceeded
+				}
+				require.ErrorIs(t, err, want)
+			case <-time.After(20 * time.Second):
+				proxy.Refuse(true)
+				t.Error("Do outlived its context, and then returned", <-done)
+			}
+		})
 	}
 }
