@@ -37,6 +37,7 @@ func (c *consumer) run(d *delivery) {
 			c.recovered(ctx, d)
 			c.end(d, done, outcomeHandled, nil)
 		case errors.Is(err, errObsolete):
+			d.obsolete = true
 			c.end(d, done, outcomeObsolete, nil)
 		default:
 			c.failed(ctx, d, err)

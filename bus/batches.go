@@ -91,7 +91,7 @@ func (s *subscription) dropRevoked(taken []*delivery) (any bool) {
 func (s *subscription) takeBatch(b *batch) {
 	s.lanes.takeAll(b.deliveries)
 	if b.probe {
-		s.probing(b.deliveries[0])
+		s.pause.probe = b.deliveries[0]
 	}
 	s.batched[b] = struct{}{}
 	s.count(len(b.deliveries))
@@ -143,9 +143,9 @@ func (b *batch) settle() {
 	}
 	switch {
 	case down != nil:
-		s.paused(down, b.probe)
-	case b.probe && revoked < len(b.deliveries):
-		s.resume(another)
+		s.paused(down, b.probe, another)
+	case b.probe && revoked == 0:
+		s.resume(b.deliveries[0], another)
 	}
 }
 

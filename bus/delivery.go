@@ -70,7 +70,7 @@ type delivery struct {
 	lastFailure  time.Time
 	letter       *message.Message // the dead letter that is still to be published
 	letterInfo   Report
-	obsolete     bool       // in a batch: it was skipped
+	obsolete     bool       // it was skipped, as out of date
 	ignored      string     // the type of an event that has no handler
 	span         trace.Span // of the attempt under way; nil when no span is made
 }
@@ -124,6 +124,9 @@ func (d *delivery) attrs() []any { return []any{eventlog.Message(d.source)} }
 
 // revoked reports whether the transport took the source message back.
 func (d *delivery) revoked() bool { return d.from.Context().Err() != nil }
+
+// skipped reports whether the message was acknowledged without its handler.
+func (d *delivery) skipped() bool { return d.verdict == done && (d.obsolete || d.ignored != "") }
 
 // stopping reports whether the subscription has stopped handing out messages.
 func (d *delivery) stopping() bool { return d.sub.stopping.Load() }

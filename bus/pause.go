@@ -9,15 +9,15 @@ import "time"
 //
 // Probes alternate between another key and a key that failed. If a probe of another key
 // succeeds, the fault may be in the failed messages: they are suspects from then on, see
-// suspect.
+// suspect. A probe that the transport took back has no result, nor has one of another key that
+// was acknowledged without its handler: the next message takes its place.
 type pause struct {
 	on      bool
 	since   time.Time
 	until   time.Time // when the next probe may go out
 	probe   *delivery // the probe that is out
-	attempt int
-	probes  int  // how many were handed out
-	another bool // a probe was of a key that had not failed
+	attempt int       // 1, and one more for each probe that failed
+	another bool      // a probe of a key that had not failed did fail
 }
 
 const (
@@ -79,8 +79,9 @@ func (s *subscription) postpone(d *delivery, paused bool) {
 	}
 }
 
-// paused begins the pause, or prolongs it when d was its probe.
-func (s *subscription) paused(d *delivery, probe bool) {
+// paused begins the pause, or prolongs it when d was its probe. another reports whether d had not
+// failed before.
+func (s *subscription) paused(d *delivery, probe, another bool) {
 	now, c := time.Now(), s.dispatcher.consumer
 	switch {
 	case !s.pause.on:
@@ -90,6 +91,7 @@ func (s *subscription) paused(d *delivery, probe bool) {
 		c.pauseBegan(d.err, delay)
 	case probe:
 		s.pause.attempt++
+		s.pause.another = s.pause.another || another
 		delay := c.retry.Probe.Delay(s.pause.attempt)
 		s.pause.until = now.Add(delay)
 		c.stillDown(d, delay)
@@ -104,25 +106,22 @@ func (s *subscription) nextProbe(now time.Time) *delivery {
 	case s.pause.probe != nil:
 		return nil
 	case !now.Before(s.pause.until):
-		return s.lanes.nextProbe(s.pause.probes%2 == 0)
-	case s.pause.probes > 0 && !s.pause.another:
+		return s.lanes.nextProbe(s.pause.attempt%2 == 1)
+	case s.pause.attempt > 1 && !s.pause.another:
 		return s.lanes.next()
 	}
 	return nil
 }
 
-// probing records that a probe was handed out.
-func (s *subscription) probing(d *delivery) {
-	s.pause.probe = d
-	s.pause.probes++
-	s.pause.another = s.pause.another || !d.blamed
-}
-
-// resume ends the pause after a probe succeeded: all waiting messages are handed out at once.
-// The failed messages become suspects if the probe's message had not failed itself.
-func (s *subscription) resume(another bool) {
+// resume ends the pause after its probe d, unless d has no result: all waiting messages are
+// handed out at once. The failed messages become suspects if d was handled and had not failed
+// before.
+func (s *subscription) resume(d *delivery, another bool) {
+	if another && d.skipped() {
+		return
+	}
 	since := s.pause.since
-	if another {
+	if another && d.verdict == done && d.letter == nil {
 		s.suspect()
 	}
 	s.pause = pause{}

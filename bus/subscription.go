@@ -198,7 +198,7 @@ func (s *subscription) take(now time.Time) attempt {
 		d.begin(s.finished)
 		s.lanes.take(d)
 		if s.pause.on {
-			s.probing(d)
+			s.pause.probe = d
 		}
 		s.flying[d] = struct{}{}
 		s.count(1)
@@ -332,12 +332,12 @@ func (d *delivery) settle() {
 		down := d.verdict == pauseAll && (s.pause.on || d.epoch == s.epoch)
 		s.postpone(d, down || s.pause.on)
 		if down {
-			s.paused(d, probe)
+			s.paused(d, probe, another)
 			return
 		}
 	}
 	if probe {
-		s.resume(another)
+		s.resume(d, another)
 	}
 }
 
