@@ -21,7 +21,8 @@ type Driver interface {
 	// Source makes this process a member of a group on a topic. The source hands over messages
 	// in order per key, at most window of them unsettled; they can be settled in any order. A
 	// crash may redeliver settled messages behind an unsettled one; an orderly Close does not.
-	// The values of ctx are passed to the handlers. Package watermillbus makes a Driver of any
+	// The end of ctx ends the opening, and not an opened source. The values of ctx are passed to
+	// the handlers. Package watermillbus makes a Driver of any
 	// publisher and subscriber of Watermill.
 	Source(ctx context.Context, topic, group string, window int) (Source, error)
 

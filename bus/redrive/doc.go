@@ -19,6 +19,8 @@
 //	a tool that is killed at any step loses nothing; finished
 //	steps may be repeated                                         TestKilledAtAnyStepLosesNothing
 //	after a cancellation the rest is pending                      TestRateProgressAndCancellation
+//	a cancellation also ends the wait for an absent server        TestACancelledPassDoesNotWaitForTheServer
+//	a slow rate, or a slow publish, ends no pass early            TestASlowRateReachesEveryLetter
 //	a message that fails again waits for the next pass            TestWhatFailsAgainWaitsForTheNextPass
 //	a letter that is in the topic twice is redriven once          TestListSettlesNothing,
 //	                                                              TestLettersOfTwoGroupsAreOneMessage

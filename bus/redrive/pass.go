@@ -43,7 +43,7 @@ type pass struct {
 	done    map[string]version // letters that this pass has done
 	missing map[string]struct{}
 	start   time.Time
-	last    time.Time // when the last letter that was there at the start arrived
+	last    time.Time // since when the pass waits for another letter that was there at the start
 	allowed time.Time // when the rate allows the next letter
 }
 

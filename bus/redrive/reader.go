@@ -30,9 +30,10 @@ type reader struct {
 const linger = 250 * time.Millisecond
 
 // open joins the group. It uses the transport's own source, because the engine would hold back
-// the letters of a key behind the first.
+// the letters of a key behind the first. The end of ctx ends the wait for an absent server; an
+// opened source ignores it.
 func (l *Letters) open(ctx context.Context, window int) (*reader, error) {
-	source, err := l.bus.Driver().Source(context.WithoutCancel(ctx), l.topic, l.cfg.Group, window)
+	source, err := l.bus.Driver().Source(ctx, l.topic, l.cfg.Group, window)
 	if err != nil {
 		return nil, fmt.Errorf("redrive: read %s: %w", l.topic, err)
 	}

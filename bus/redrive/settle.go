@@ -15,6 +15,8 @@ import (
 // settle publishes the letters to be published, then acknowledges. If it ends in between, every
 // letter is published, or still pending, or both.
 func (p *pass) settle(ctx context.Context) error {
+	began := time.Now()
+	defer func() { p.last = p.last.Add(time.Since(began)) }() // this was no wait for the transport
 	if err := p.keepPace(ctx); err != nil {
 		return err
 	}

@@ -2,9 +2,11 @@ package redrive_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
@@ -137,6 +139,75 @@ func TestASelectionWhereOneMessageIsOutAtATime(t *testing.T) {
 		is(t, "original topic", delivered(t, mem), "3 6")
 		if left := len(pending(t, mem)); left != len("1 2 3 4 5 6 7") {
 			t.Errorf("pending: %s", pending(t, mem))
+		}
+	})
+}
+
+// distant is a transport that needs a round trip for each Fetch.
+type distant struct{ plain }
+
+func (d distant) Source(ctx context.Context, topic, group string, window int) (driver.Source, error) {
+	s, err := d.Driver.Source(ctx, topic, group, window)
+	return distantSource{s}, err
+}
+
+type distantSource struct{ driver.Source }
+
+func (s distantSource) Fetch(ctx context.Context, most int) ([]driver.Delivery, error) {
+	select {
+	case <-time.After(50 * time.Millisecond):
+		return s.Source.Fetch(ctx, most)
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// The time that a pass takes to publish is not time in which the transport had no letter: a slow
+// rate ends no pass before its last letter.
+func TestASlowRateReachesEveryLetter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mem := memBus(t)
+		bury(t, mem, numbers(1, 40)...)
+		l, err := redrive.New(bus.New("distant", distant{plain{mem.Driver()}}), dlt, redrive.Config{Window: 16})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := l.Redrive(t.Context(), redrive.Filter{All: true}, redrive.Options{Rate: 0.05})
+		if err != nil {
+			t.Fatal(err)
+		}
+		is(t, "result", summary(res), "seen 40 matched 40 done 40 duplicates 0 moved 0 failed 0 complete true")
+	})
+}
+
+// absent is a transport whose server does not answer.
+type absent struct{ plain }
+
+func (absent) Source(ctx context.Context, _, _ string, _ int) (driver.Source, error) {
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
+}
+
+// An operator can cancel a pass that waits for the server.
+func TestACancelledPassDoesNotWaitForTheServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := letters(t, bus.New("absent", absent{plain{memBus(t).Driver()}}))
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := l.Redrive(ctx, redrive.Filter{All: true}, redrive.Options{})
+			ended <- err
+		}()
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		select {
+		case err := <-ended:
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("the cancelled pass ended with %v", err)
+			}
+		default:
+			t.Fatal("a cancelled pass waits for the server")
 		}
 	})
 }
