@@ -26,6 +26,7 @@
 //	Close returns unacknowledged messages, and ends no context      TestCloseGivesUpWhatIsOpen
 //	partitions are shared fairly, and all are held                  TestPartitionsAreSharedFairly, TestShare
 //	Close hands over at once, a crash after LeaseTTL                TestCloseHandsOverAtOnce, TestTakeoverAfterCrash
+//	a member that leaves while the database stalls has left         TestAMemberLeavesDuringAHeartbeat
 //	a process with a name has its partitions back at once           TestHolderComesBack, TestMembersOfOneHolder
 //	other processes are told of commits and group changes           TestChangesAreAnnounced
 //	of a burst of changes the first is sent at once, the rest once
@@ -58,6 +59,7 @@
 //	in SQL all partitions move or none; an interrupted move
 //	can be repeated at once                                         TestAResetCutAnywhereCanBeMadeAgain
 //	a move deletes the records of crashes and gaps                  TestAResetForgetsCrashes
+//	a move waits at most LeaseTTL for the release of its leases     TestAResetEndsWithoutAnAnswer
 //
 // # Parts
 //

@@ -189,7 +189,8 @@ func (h *Hub) alone(ctx context.Context, topic Topic, group string, do func(cont
 	}
 	var leases []log.Lease
 	defer func() {
-		after := context.WithoutCancel(ctx)
+		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.cfg.LeaseTTL) // then they have expired
+		defer cancel()
 		for _, l := range leases {
 			// Release has no effect if the cursor is deleted; a lease that cannot be released
 			// expires.

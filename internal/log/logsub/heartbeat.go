@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/millrace-go/millrace/internal/backoff"
@@ -18,8 +19,10 @@ type heartbeat struct {
 	cfg Config
 
 	// telling is held during calls to the database, so that a beat under way cannot bring a
-	// member back that has just left. It guards members.
+	// member back that has just left.
 	telling gate
+
+	mu      sync.Mutex
 	members map[Member]struct{}
 }
 
@@ -32,6 +35,8 @@ func (p *heartbeat) join(ctx context.Context, m Member) error {
 	if err := p.b.Directory.Beat(ctx, p.cfg.LeaseTTL, []Member{m}); err != nil {
 		return err
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.members[m] = struct{}{}
 	return nil
 }
@@ -39,11 +44,13 @@ func (p *heartbeat) join(ctx context.Context, m Member) error {
 // leave makes the others share the member's lanes. If the database cannot be told, they notice
 // when the member's time is over.
 func (p *heartbeat) leave(ctx context.Context, m Member) error {
+	p.mu.Lock()
+	delete(p.members, m)
+	p.mu.Unlock()
 	if err := p.telling.enter(ctx); err != nil {
 		return err
 	}
 	defer p.telling.leave()
-	delete(p.members, m)
 	return p.b.Directory.Leave(ctx, m)
 }
 
@@ -71,10 +78,13 @@ func (p *heartbeat) tell(ctx context.Context) error {
 		return err
 	}
 	defer p.telling.leave()
-	if len(p.members) == 0 {
+	p.mu.Lock()
+	members := slices.Collect(maps.Keys(p.members))
+	p.mu.Unlock()
+	if len(members) == 0 {
 		return nil
 	}
-	return p.b.Directory.Beat(ctx, p.cfg.LeaseTTL, slices.Collect(maps.Keys(p.members)))
+	return p.b.Directory.Beat(ctx, p.cfg.LeaseTTL, members)
 }
 
 // pruneChunk is how many messages one statement removes.
