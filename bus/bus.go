@@ -21,9 +21,10 @@ type Bus struct {
 	driver driver.Driver
 	pub    *publisher
 
-	mu     sync.Mutex
-	closed bool
-	open   map[*dispatcher]struct{} // closed before the driver
+	mu      sync.Mutex
+	closing bool                     // there are no more subscribers
+	closed  bool                     // all of them have ended
+	open    map[*dispatcher]struct{} // closed before the driver
 }
 
 // New makes a Bus of a driver that is open already; most programs use [Open]. The Bus owns
@@ -87,7 +88,7 @@ func (b *Bus) dispatcher(cfg SubscriberConfig, c *consumer) (*dispatcher, error)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed {
+	if b.closing {
 		return nil, ErrClosed
 	}
 	d := newDispatcher(b, cfg.withDefaults(), c)
@@ -194,19 +195,22 @@ func (b *Bus) Pending(ctx context.Context, topic, group string, limit int) ([]*m
 	return p.Pending(ctx, topic, group, limit)
 }
 
-// Close closes the subscribers made by this Bus, then the transport. Later
-// calls return nil.
+// Close closes the subscribers made by this Bus, whose handlers can publish until they have ended,
+// and then the transport. Later calls return nil.
 func (b *Bus) Close() error {
 	b.mu.Lock()
-	if b.closed {
+	if b.closing {
 		b.mu.Unlock()
 		return nil
 	}
-	b.closed = true
+	b.closing = true
 	open := slices.Collect(maps.Keys(b.open))
 	b.mu.Unlock()
 
 	failed := closeAll(open)
+	b.mu.Lock()
+	b.closed = true
+	b.mu.Unlock()
 	if err := b.driver.Close(); err != nil {
 		failed = errors.Join(failed, fmt.Errorf("bus: close %s: %w", b.name, err))
 	}

@@ -121,3 +121,36 @@ func TestASourceThatEndsClosesTheChannel(t *testing.T) {
 		}
 	})
 }
+
+// While Close of the bus waits for the messages that are out, their handlers can still publish.
+func TestHandlersPublishWhileTheBusCloses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memBus(t)
+		sub, err := b.Subscriber("g", bus.SubscriberConfig{DrainTimeout: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ch, err := sub.Subscribe(t.Context(), "t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		publish(t, b, "t", keyed("a", 1))
+		m := <-ch
+		closed := make(chan error, 1)
+		go func() { closed <- b.Close() }()
+		synctest.Wait()
+		if err := b.Publisher().Publish("out", keyed("a", 2)); err != nil {
+			t.Errorf("a handler that is still at work: %v", err)
+		}
+		if _, err := b.Subscriber("g", bus.SubscriberConfig{}); !errors.Is(err, bus.ErrClosed) {
+			t.Errorf("a new subscriber: %v", err)
+		}
+		m.Ack()
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+		if err := b.Publisher().Publish("out", keyed("a", 3)); !errors.Is(err, bus.ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
+	})
+}

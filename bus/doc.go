@@ -59,7 +59,8 @@
 //	                                                              TestAnOverdueHandlerIsReported
 //	a panic is transient; its stack is in the dead letter         TestPanicIsTransientAndItsStackGoesIntoTheDeadLetter
 //	a dead letter has the original bytes, metadata and id         TestADeadLetterSaysWhy
-//	shutdown lets handlers finish, then commits                   TestShutdownLetsHandlersFinishAndCommits
+//	shutdown lets handlers finish and publish, then commits       TestShutdownLetsHandlersFinishAndCommits,
+//	                                                              TestHandlersPublishWhileTheBusCloses
 //	an orderly stop repeats no message whose handler has ended,
 //	also behind a message whose handler has not                   bustest AnOrderlyStopRepeatsNothing,
 //	                                                              TestSixOrderlyStops
