@@ -1,6 +1,9 @@
 package watermillbus
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // call waits for do until the end of ctx, because many adapters ignore ctx. A later result of do
 // is discarded.
@@ -24,7 +27,7 @@ func call[T any](ctx context.Context, d *adapter, do func(context.Context) (T, e
 	returned, left := make(chan result), make(chan struct{})
 	go func() {
 		defer d.calls.Done()
-		value, err := do(ctx)
+		value, err := guarded(ctx, do)
 		select {
 		case returned <- result{value, err}:
 		case <-left:
@@ -40,4 +43,15 @@ func call[T any](ctx context.Context, d *adapter, do func(context.Context) (T, e
 		close(left)
 		return none, context.Cause(ctx)
 	}
+}
+
+// guarded calls do, and makes an error of a panic: it would end the process, because no caller can
+// recover it.
+func guarded[T any](ctx context.Context, do func(context.Context) (T, error)) (value T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the adapter panicked: %v", p)
+		}
+	}()
+	return do(ctx)
 }

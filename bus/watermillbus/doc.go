@@ -26,6 +26,7 @@
 //	of other keys in parallel                                    TestPublishKeepsTheOrderOfKeys
 //	a published message stays as it was, whatever the adapter
 //	writes into its metadata                                     TestPublishChangesNoMessage
+//	a panic of an adapter fails its own call                     TestAnAdaptersPanicFailsItsCall
 //	the end of a context ends the wait for an adapter that
 //	ignores it                                                   TestTheEndOfAContextEndsTheWait
 //	Close closes all that was opened, also late results          TestCloseClosesWhatCameTooLate

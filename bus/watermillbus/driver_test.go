@@ -292,3 +292,26 @@ func TestCloseClosesWhatCameTooLate(t *testing.T) {
 		}
 	})
 }
+
+// A panic of the adapter fails its own call: the adapter is called on a goroutine of its own, where
+// a panic would end the process.
+func TestAnAdaptersPanicFailsItsCall(t *testing.T) {
+	p := &pubSub{publish: func(m *message.Message) error {
+		if m.UUID == "poison" {
+			panic("nil map")
+		}
+		return nil
+	}}
+	d := open(t, p.config())
+	err := d.Publisher().Publish("t", msg("a", "1"), msg("b", "poison"), msg("c", "2"))
+	var some *bus.PublishError
+	if !errors.As(err, &some) || !slices.Equal(some.Outcomes, []driver.Outcome{driver.Published, driver.Unknown, driver.Published}) {
+		t.Errorf("the call failed with %v", err)
+	}
+	if fault.Of(err) != fault.Infrastructure || !strings.Contains(err.Error(), "panicked: nil map") {
+		t.Errorf("%v, of class %s", err, fault.Of(err))
+	}
+	if err := d.Publisher().Publish("t", msg("a", "3")); err != nil {
+		t.Errorf("the next call: %v", err)
+	}
+}
