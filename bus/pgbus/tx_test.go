@@ -3,12 +3,16 @@ package pgbus_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
 
+	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
 	"github.com/millrace-go/millrace/internal/sourcetest"
 	"github.com/millrace-go/millrace/internal/txbus/txbustest"
@@ -93,5 +97,40 @@ func TestTxTakesOverWatermillsTable(t *testing.T) {
 	ch := sourcetest.Subscribe(t, b, "group", "topic", 1)
 	for _, want := range []string{`"old"`, `"new"`, `"new"`} {
 		logbustest.Expect(t, ch, want)
+	}
+}
+
+// A Publish that the server does not answer ends with the context of its message: Watermill SQL
+// itself gives no context to its statement.
+func TestTxPublishEndsWithItsContext(t *testing.T) {
+	url := transport.URL(t)
+	b := transport.Open(t, url+"&mode=tx", logbustest.Settings{})
+	if err := b.Publisher().Publish("topic", logbustest.Keyed("k", "1")); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := transport.App(t, url, 1).BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Rollback()
+	if _, err := lock.ExecContext(t.Context(), `LOCK TABLE watermill_topic`); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	m := logbustest.Keyed("k", "2")
+	m.SetContext(ctx)
+	published := make(chan error, 1)
+	go func() { published <- b.Publisher().Publish("topic", m) }()
+	select {
+	case err := <-published:
+		var outcome *bus.PublishError
+		if !errors.As(err, &outcome) || outcome.Outcomes[0] != driver.Unknown || fault.Of(err) != fault.Infrastructure {
+			t.Errorf("Publish: %v, of class %s", err, fault.Of(err))
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("Publish waits for the server after the end of its context")
+		lock.Rollback()
+		<-published
 	}
 }

@@ -48,19 +48,15 @@ func (p publisher) publish(topic string, messages []*message.Message) error {
 			return err
 		}
 	}
-	ctx := messages[0].Context()
-	bounded, cancel := context.WithTimeout(context.Background(), opTimeout)
+	ctx, cancel := context.WithTimeout(messages[0].Context(), opTimeout)
 	defer cancel()
-	// Missing tables are waited for as long as the caller waits.
-	preparing, cancel := context.WithTimeout(ctx, opTimeout)
-	defer cancel()
-	if err := p.prepare(preparing, topic); err != nil {
+	if err := p.prepare(ctx, topic); err != nil {
 		return err
 	}
-	if err := p.pools.Look(preparing); err != nil {
+	if err := p.pools.Look(ctx); err != nil {
 		return fmt.Errorf("compare Config.DB: %w", err)
 	}
-	insert := func(_ context.Context, tx *sql.Tx) error { return p.insert(tx, topic, messages) }
+	insert := func(ctx context.Context, tx *sql.Tx) error { return p.insert(ctx, tx, topic, messages) }
 	pool := p.own
 	if p.pools.Joins(ctx) {
 		pool = p.App
@@ -72,13 +68,23 @@ func (p publisher) publish(topic string, messages []*message.Message) error {
 		}
 	}
 	if len(messages) <= chunk {
-		return p.insert(p.DB, topic, messages)
+		return p.insert(ctx, p.DB, topic, messages)
 	}
-	return sqltx.Do(bounded, p.DB, insert)
+	return sqltx.Do(ctx, p.DB, insert)
 }
 
-func (p publisher) insert(x wmsql.ContextExecutor, topic string, messages []*message.Message) error {
-	inner, err := wmsql.NewPublisher(x, wmsql.PublisherConfig{SchemaAdapter: p.Dialect.Schema()}, watermill.NopLogger{})
+// within executes with a context, because Watermill's publisher gives none to its statements.
+type within struct {
+	wmsql.ContextExecutor
+	ctx context.Context
+}
+
+func (w within) ExecContext(_ context.Context, query string, args ...any) (sql.Result, error) {
+	return w.ContextExecutor.ExecContext(w.ctx, query, args...)
+}
+
+func (p publisher) insert(ctx context.Context, x wmsql.ContextExecutor, topic string, messages []*message.Message) error {
+	inner, err := wmsql.NewPublisher(within{x, ctx}, wmsql.PublisherConfig{SchemaAdapter: p.Dialect.Schema()}, watermill.NopLogger{})
 	if err != nil {
 		return err
 	}
