@@ -57,7 +57,9 @@
 //	Timeout ends a handler's context, and its failure is transient;
 //	an overdue handler is reported, by key and age                TestTimeoutEndsAHandler,
 //	                                                              TestAnOverdueHandlerIsReported
-//	a panic is transient; its stack is in the dead letter         TestPanicIsTransientAndItsStackGoesIntoTheDeadLetter
+//	a panic is transient; its stack is in the dead letter; an
+//	error whose text panics is a panic                            TestPanicIsTransientAndItsStackGoesIntoTheDeadLetter,
+//	                                                              TestAnErrorThatPanicsIsAPanic
 //	a dead letter has the original bytes, metadata and id         TestADeadLetterSaysWhy
 //	shutdown lets handlers finish and publish, then commits       TestShutdownLetsHandlersFinishAndCommits,
 //	                                                              TestHandlersPublishWhileTheBusCloses

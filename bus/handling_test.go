@@ -137,3 +137,42 @@ func TestMiddleware(t *testing.T) {
 		}
 	})
 }
+
+// refusal is an error type with a method that a nil pointer does not survive.
+type refusal struct{ why string }
+
+func (r *refusal) Error() string { return r.why }
+
+// A handler that returns a nil pointer as its error has failed as if it had panicked: the process
+// goes on.
+func TestAnErrorThatPanicsIsAPanic(t *testing.T) {
+	none := func() error {
+		var r *refusal
+		return r
+	}
+	retry := bus.FixedRetry(time.Second, 1)
+	for name, c := range map[string]bus.AnyConsumer{
+		"single": bus.Consumer{Topic: "t", Group: "g", Retry: retry, Handler: func(*message.Message) error { return none() }},
+		"batch": bus.BatchConsumer{Topic: "t", Group: "g", Retry: retry,
+			Handler: func(context.Context, []*message.Message) error { return none() }},
+		"batch error": bus.BatchConsumer{Topic: "t", Group: "g", Retry: retry,
+			Handler: func(context.Context, []*message.Message) error { return bus.BatchError{0: none()} }},
+		"timeout": bus.Consumer{Topic: "t", Group: "g", Retry: retry, Timeout: time.Millisecond,
+			Handler: func(m *message.Message) error { <-m.Context().Done(); return none() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := memBus(t)
+				r := start(t, b, bus.RunnerConfig{}, c)
+				publish(t, b, "t", keyed("k", 1))
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				r.stop(t)
+				dead := browse(t, b, "t.DLT")
+				if len(dead) != 1 || dead[0].Metadata[driver.DLQAttempts] != "2" || dead[0].Metadata[driver.DLQError] == "" {
+					t.Errorf("dead letters: %v", dead)
+				}
+			})
+		})
+	}
+}

@@ -65,8 +65,24 @@ func guard(run func() error, after func(error)) {
 		after(fault.MarkTransient(&panicError{Value: v, Stack: debug.Stack()}))
 	}()
 	err := run()
+	say(err)
 	returned = true
 	after(err)
+}
+
+// say asks a handler's error for its text, which panics for a nil pointer of many error types:
+// here it is the handler's panic, later it would end the process.
+func say(err error) {
+	if err == nil {
+		return
+	}
+	_ = err.Error()
+	var some BatchError
+	if errors.As(err, &some) {
+		for _, one := range some.Unwrap() {
+			_ = one.Error()
+		}
+	}
 }
 
 func isClosed(c <-chan struct{}) bool {
