@@ -3,7 +3,6 @@ package bus
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -162,8 +161,8 @@ func translated(err error, indexes []int, failed BatchError) error {
 	if err == nil {
 		return failed.OrNil()
 	}
-	var some BatchError
-	if !errors.As(err, &some) {
+	some, err := split(err, len(indexes))
+	if some == nil {
 		if len(failed) == 0 {
 			return err
 		}
@@ -172,9 +171,6 @@ func translated(err error, indexes []int, failed BatchError) error {
 			failed[i] = wholeError{err, len(indexes)}
 		}
 		return failed
-	}
-	if !some.within(len(indexes)) {
-		return err
 	}
 	for i, e := range some {
 		failed[indexes[i]] = e

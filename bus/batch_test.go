@@ -374,3 +374,57 @@ func TestBatchErrorOutOfRangeFailsTheWholeBatch(t *testing.T) {
 		r.stop(t)
 	})
 }
+
+// An error beside a BatchError applies to the whole batch, such as that of a commit: nothing is
+// acknowledged. So does a BatchError that names a message which the batch does not have.
+func TestAnErrorBesideABatchErrorFailsAll(t *testing.T) {
+	named := bus.BatchError{0: errors.New("invalid")}
+	for name, err := range map[string]error{
+		"joined":       errors.Join(named, errors.New("commit: connection reset")),
+		"wrapped":      fmt.Errorf("%w; %w", named, errors.New("commit: connection reset")),
+		"out of range": bus.BatchError{0: errors.New("invalid"), 2: errors.New("no such message")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := memBus(t)
+				publish(t, b, "t", keyed("a", 1), keyed("b", 1))
+				tries := map[string]int{}
+				first := true
+				r := start(t, b, bus.RunnerConfig{}, bus.BatchConsumer{Topic: "t", Group: "g", Handler: func(_ context.Context, messages []*message.Message) error {
+					for _, m := range messages {
+						tries[m.UUID]++
+					}
+					if first {
+						first = false
+						return err
+					}
+					return nil
+				}})
+				settle(time.Minute)
+				r.stop(t)
+				if tries["a#1"] != 2 || tries["b#1"] != 2 {
+					t.Errorf("handed over %v times, want each twice", tries)
+				}
+			})
+		})
+	}
+}
+
+// A BatchError that names no message fails none, also a nil one that was never made.
+func TestABatchErrorWithoutMessagesFailsNone(t *testing.T) {
+	var none bus.BatchError
+	for name, err := range map[string]error{"nil": none, "empty": bus.BatchError{}, "wrapped": fmt.Errorf("views: %w", none)} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := memBus(t)
+				publish(t, b, "t", keyed("a", 1), keyed("b", 1))
+				r := start(t, b, bus.RunnerConfig{}, bus.BatchConsumer{Topic: "t", Group: "g", Handler: func(context.Context, []*message.Message) error { return err }})
+				settle(time.Minute)
+				r.stop(t)
+				if s := r.Status()[0]; s.Handled != 2 || s.Retried != 0 || s.DeadLettered != 0 {
+					t.Errorf("%+v, want both handled", s)
+				}
+			})
+		})
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/millrace-go/millrace/fault"
 )
 
 // ErrHeldBack marks, in a [BatchError], a message that a batch handler did not try because an
@@ -13,7 +15,7 @@ var ErrHeldBack = errors.New("bus: held back behind an earlier message of its ke
 
 // BatchError is the error of a batch handler when only some messages of its batch failed: the
 // errors of these messages, by their index in the batch. The messages it does not name are done,
-// also those whose error is nil.
+// also those whose error is nil. An error that joins it with others applies to the whole batch.
 //
 //	failed := bus.BatchError{}
 //	for i, e := range events {
@@ -58,6 +60,40 @@ func (e BatchError) indexes() []int {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// partial returns the BatchError that err is or wraps, or nil when err applies to the whole batch:
+// it holds none, or another error beside it, such as that of a commit.
+func partial(err error) BatchError {
+	for err != nil {
+		switch e := err.(type) {
+		case BatchError:
+			if e == nil {
+				return BatchError{}
+			}
+			return e
+		case interface{ Unwrap() []error }:
+			all := e.Unwrap()
+			if len(all) != 1 {
+				return nil
+			}
+			err = all[0]
+		default:
+			err = errors.Unwrap(err)
+		}
+	}
+	return nil
+}
+
+// split returns the BatchError in the error of a handler of n messages, or nil and an error of all
+// of them.
+func split(err error, n int) (BatchError, error) {
+	some := partial(err)
+	if some != nil && !some.within(n) {
+		// Without the BatchError in its chain: its indexes have no meaning.
+		return nil, fault.MarkTransient(fmt.Errorf("bus: the batch of %d has no such message: %v", n, err))
+	}
+	return some, err
 }
 
 // within reports whether every index is one of a batch of n.

@@ -38,6 +38,8 @@ func TestHandleBatch(t *testing.T) {
 		"one named":       {fail: func(e bus.BatchError) { e[1] = timeout }, want: map[int]error{3: timeout}},
 		"the whole":       {err: timeout, want: map[int]error{1: timeout, 3: timeout, 4: timeout}},
 		"one too many":    {fail: func(e bus.BatchError) { e[3] = timeout }, want: nil},
+		"one and all":     {err: errors.Join(bus.BatchError{0: errors.New("invalid")}, timeout), want: map[int]error{1: timeout, 3: timeout, 4: timeout}},
+		"one, wrapped":    {err: fmt.Errorf("views: %w", errors.Join(bus.BatchError{1: timeout})), want: map[int]error{3: timeout}},
 		"nobody is named": {fail: func(e bus.BatchError) { e[1] = nil }, want: map[int]error{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -64,6 +66,9 @@ func TestHandleBatch(t *testing.T) {
 			if c.want == nil {
 				if failed[3] == nil {
 					t.Errorf("an index beyond the batch was taken for another: %v", failed)
+				}
+				if fault.Of(failed[0]) != fault.Permanent || failed[1] == nil || failed[4] == nil {
+					t.Errorf("an index beyond the batch let other messages pass: %v", failed)
 				}
 				return
 			}

@@ -3,7 +3,6 @@ package bus
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync/atomic"
 
@@ -102,11 +101,7 @@ func (c *consumer) callBatch(ctx context.Context, messages []*message.Message) e
 
 // settled gives every delivery of the batch its verdict.
 func (c *consumer) settled(b *batch, messages []*message.Message, err error) {
-	var some BatchError
-	if errors.As(err, &some) && !some.within(len(b.deliveries)) {
-		err, some = fmt.Errorf("bus: the batch of %d has no such message: %w", len(b.deliveries), err), nil
-		err = fault.MarkTransient(err)
-	}
+	some, err := split(err, len(b.deliveries))
 	held := c.paused.Load() && !b.probe
 	given := 0
 	for _, d := range b.deliveries {

@@ -77,11 +77,8 @@ func say(err error) {
 		return
 	}
 	_ = err.Error()
-	var some BatchError
-	if errors.As(err, &some) {
-		for _, one := range some.Unwrap() {
-			_ = one.Error()
-		}
+	for _, one := range partial(err).Unwrap() {
+		_ = one.Error()
 	}
 }
 

@@ -39,8 +39,7 @@ func (c *consumer) bounded(ctx context.Context, run func(ctx context.Context) er
 	defer cancel()
 	defer c.watch(ctx, &overdue{what: what, began: time.Now()})()
 	err := run(limited)
-	var some BatchError
-	if err == nil || errors.As(err, &some) || !errors.Is(context.Cause(limited), ErrHandlerTimeout) {
+	if err == nil || partial(err) != nil || !errors.Is(context.Cause(limited), ErrHandlerTimeout) {
 		return err
 	}
 	return fault.MarkTransient(fmt.Errorf("%w (%s): %w", ErrHandlerTimeout, c.Timeout, err))
