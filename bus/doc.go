@@ -87,6 +87,7 @@
 //	                                                              TestSubscribeWaitsForAnAbsentServer
 //	the end of the context, or Close, ends that wait at once      TestTheEndOfTheContextEndsTheWait
 //	an error that is not infrastructure ends Run                  TestAPermanentErrorEndsRun
+//	so does the end of its bus                                    TestClosingTheBusEndsRun
 //
 //	a batch is handed out when full, or after its wait            TestABatchGoesOutWhenItIsFullOrOldEnough
 //	a batch fills from the window, if necessary from one key      TestHowFarABatchFills

@@ -165,7 +165,7 @@ func (r *Runner) Status() []ConsumerStatus {
 //
 // Run returns nil after an orderly shutdown. It returns an error when it could not start, or
 // when the transport ended a subscription by itself; then all other consumers are shut down in
-// order as well.
+// order as well. It returns [ErrClosed] when the bus is closed while it runs.
 func (r *Runner) Run(ctx context.Context) error {
 	r.mu.Lock()
 	if r.started {
@@ -236,6 +236,10 @@ func (r *Runner) run(ctx context.Context, consumers []*consumer) error {
 	select {
 	case <-ctx.Done():
 	case err = <-lost:
+	case <-dispatchers[0].closing.Done(): // Bus.Close closes all of them
+		if ctx.Err() == nil {
+			err = fmt.Errorf("bus: run: %w", ErrClosed)
+		}
 	}
 	stopIntake()
 	watched.Wait()

@@ -173,3 +173,28 @@ func TestRunLeavesNoGoroutine(t *testing.T) {
 		}
 	})
 }
+
+// A Runner whose bus is closed consumes nothing any more, so Run ends and says so.
+func TestClosingTheBusEndsRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memBus(t)
+		r := start(t, b, bus.RunnerConfig{},
+			bus.Consumer{Topic: "t", Group: "g", Handler: noop}, bus.Consumer{Topic: "other", Group: "g", Handler: noop})
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		select {
+		case err := <-r.done:
+			if !errors.Is(err, bus.ErrClosed) {
+				t.Errorf("Run ended with %v", err)
+			}
+			if s := r.Status()[0]; s.Running {
+				t.Errorf("afterwards: %+v", s)
+			}
+		default:
+			t.Error("Run goes on without its bus")
+		}
+		r.cancel()
+	})
+}
