@@ -26,6 +26,8 @@
 //	                                                              TestLettersOfTwoGroupsAreOneMessage
 //	an edit keeps id and key, and an event stays an event         TestEdit
 //	an edit is not lost if its original remains                   TestAnEditIsNotLostBesideItsOriginal
+//	a letter that the transport takes back and delivers again is
+//	no duplicate of itself                                        TestALetterThatIsTakenBackIsNotLost
 //	a letter that cannot be redriven does not stop others         TestALetterThatCannotBeRedrivenStaysAndKeepsNobody
 //	two passes at once lose nothing                               TestTwoPassesAtOnce
 //

@@ -144,6 +144,10 @@ func (p *pass) take(m *message.Message) (end bool) {
 	}
 	letter := read(m)
 	did, twice := p.done[letter.key()]
+	if twice {
+		p.unchoose() // perhaps this is the same letter, delivered again
+		did, twice = p.done[letter.key()]
+	}
 	failedAgain := twice && p.redrives && letter.Redrives > did.redrives
 	// The worker's clock may differ from ours, so this only decides about letters beyond those
 	// that the transport has counted.

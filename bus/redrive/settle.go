@@ -20,12 +20,10 @@ func (p *pass) settle(ctx context.Context) error {
 	if err := p.keepPace(ctx); err != nil {
 		return err
 	}
+	p.unchoose()
 	before, todo := p.held[:p.before], p.chosen
 	p.held, p.before, p.chosen = slices.Clone(p.held[p.before:]), 0, nil
-	// Another instance has the letters that the transport took back.
-	gone := func(m *message.Message) bool { return m.Context().Err() != nil }
-	before = slices.DeleteFunc(before, gone)
-	todo = slices.DeleteFunc(todo, func(c chosen) bool { return gone(c.letter) })
+	before = slices.DeleteFunc(before, takenBack)
 
 	if err := p.moveAway(ctx, before); err != nil {
 		return err
@@ -57,6 +55,29 @@ func (p *pass) settle(ctx context.Context) error {
 	}
 	p.progress()
 	return nil
+}
+
+// takenBack reports whether the transport took a letter back: it is delivered again, here or to
+// another instance.
+func takenBack(m *message.Message) bool { return m.Context().Err() != nil }
+
+// unchoose drops the chosen letters that the transport took back. They are not done: a letter that
+// is delivered again is no duplicate of itself.
+func (p *pass) unchoose() {
+	p.chosen = slices.DeleteFunc(p.chosen, func(c chosen) bool {
+		if !takenBack(c.letter) {
+			return false
+		}
+		p.seen--
+		if !c.twice {
+			p.result.Matched--
+			delete(p.done, c.key)
+			if p.filter.IDs != nil {
+				p.missing[c.letter.UUID] = struct{}{}
+			}
+		}
+		return true
+	})
 }
 
 // moveAway moves letters to the end of the topic.

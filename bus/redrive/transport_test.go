@@ -211,3 +211,88 @@ func TestACancelledPassDoesNotWaitForTheServer(t *testing.T) {
 		}
 	})
 }
+
+// takesBack is a transport that takes the first letter of a pass back at once, as after a lost
+// lease, and delivers it again.
+type takesBack struct{ plain }
+
+func (b takesBack) Source(ctx context.Context, topic, group string, window int) (driver.Source, error) {
+	s, err := b.Driver.Source(ctx, topic, group, window)
+	return &takesBackSource{Source: s}, err
+}
+
+type takesBackSource struct {
+	driver.Source
+	again []driver.Delivery
+	began bool
+}
+
+func (s *takesBackSource) Fetch(ctx context.Context, most int) ([]driver.Delivery, error) {
+	if len(s.again) > 0 {
+		all := s.again
+		s.again = nil
+		return all, nil
+	}
+	all, err := s.Source.Fetch(ctx, most)
+	if err != nil || s.began {
+		return all, err
+	}
+	s.began, s.again = true, all
+	return []driver.Delivery{takenBack{all[0]}}, nil
+}
+
+type takenBack struct{ driver.Delivery }
+
+func (takenBack) Done() {}
+func (takenBack) Back() {}
+func (takenBack) Context() context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(driver.ErrRevoked)
+	return ctx
+}
+
+// A letter that the transport takes back before it is redriven, and delivers again in the same
+// pass, is redriven then: it is no duplicate.
+func TestALetterThatIsTakenBackIsNotLost(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(ctx context.Context, l *redrive.Letters) (redrive.Result, error)
+		want   string
+	}{
+		"redrive": {func(ctx context.Context, l *redrive.Letters) (redrive.Result, error) {
+			return l.Redrive(ctx, redrive.Filter{IDs: []string{"1", "2"}}, redrive.Options{})
+		}, "seen 3 matched 2 done 2 duplicates 0 moved 0 failed 0 complete true"},
+		"drop": {func(ctx context.Context, l *redrive.Letters) (redrive.Result, error) {
+			return l.Drop(ctx, redrive.Filter{All: true}, redrive.Options{})
+		}, "seen 3 matched 3 done 3 duplicates 0 moved 0 failed 0 complete true"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				mem := memBus(t)
+				bury(t, mem, numbers(1, 3)...)
+				res, err := test.change(t.Context(), letters(t, bus.New("takes back", takesBack{plain{mem.Driver()}})))
+				if err != nil {
+					t.Fatal(err)
+				}
+				is(t, "result", summary(res), test.want)
+				if len(res.Missing) > 0 {
+					t.Errorf("missing %v", res.Missing)
+				}
+				if name == "redrive" {
+					is(t, "original topic", delivered(t, mem), "1 2")
+					is(t, "pending", pending(t, mem), "3")
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		mem := memBus(t)
+		bury(t, mem, "1")
+		payload := dead(t, "1", "OrderChanged").Payload
+		if err := letters(t, bus.New("takes back", takesBack{plain{mem.Driver()}})).Edit(t.Context(), "1", payload); err != nil {
+			t.Fatal(err)
+		}
+		if l, err := letters(t, mem).Show(t.Context(), "1"); err != nil || l.Type != "OrderChanged" {
+			t.Errorf("after an edit: %s, %v", l.Type, err)
+		}
+	})
+}
