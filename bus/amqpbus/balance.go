@@ -63,7 +63,8 @@ func count(ch *amqp.Channel, queue string) (int, error) {
 }
 
 // stepBack releases one queue when this instance has more than share: the one with the
-// fewest unacknowledged messages.
+// fewest unacknowledged messages. While a queue is to be released, it asks for no other, and it
+// leaves a queue alone for a while whose messages in flight did not end.
 func (s *source) stepBack(share int) {
 	ours, fewest, least := 0, 0, (*lane)(nil)
 	for _, l := range s.lanes {
@@ -72,11 +73,15 @@ func (s *source) stepBack(share int) {
 			continue
 		}
 		ours++
-		if n, _ := session.held(); least == nil || n < fewest {
+		yields, can := session.yields()
+		if yields {
+			return
+		}
+		if n, _ := session.held(); can && (least == nil || n < fewest) {
 			least, fewest = l, n
 		}
 	}
-	if ours > share {
+	if ours > share && least != nil {
 		least.yield.Send()
 	}
 }

@@ -16,6 +16,8 @@
 //	a restarted or killed broker loses nothing and keeps the order  TestRestartedBroker
 //	cut connections lose nothing and keep the order                 TestCutConnections
 //	instances share queues; order holds when they come and go       TestInstancesShareAndHandOver
+//	a queue whose messages in flight do not end is not released,
+//	and its other messages go on                                    TestAQueueThatCannotBeReleasedGoesOn
 //	order holds after consumers crash in a row                      TestOrderAfterCrashesInARow
 //	the broker drops nothing, however often it delivers             TestManyRedeliveries
 //	an orderly stop repeats no acknowledged message, also when
@@ -83,7 +85,8 @@
 //
 // The broker gives all queues to the instance that came first. So instances count each
 // other (on a queue topic:group:members that carries no messages), and an instance with
-// more than its share finishes the messages in flight of a queue and releases it.
+// more than its share finishes the messages in flight of a queue and releases it. If they
+// take longer than 30 s, it keeps the queue, and is not asked for it again for 5 minutes.
 //
 // Two limits. First, quorum queues put returned messages behind those returned earlier:
 // give all instances the same prefetch, or after two crashes in a row some messages may be

@@ -155,3 +155,35 @@ func next(t testing.TB, ch <-chan *message.Message) *message.Message {
 	}
 	return nil
 }
+
+// A queue whose messages in flight do not end is not released: after a while its instance
+// handles the other messages of the queue again, and does not try anew at once.
+func TestAQueueThatCannotBeReleasedGoesOn(t *testing.T) {
+	t.Parallel()
+	const keys = 8
+	b := rabbit(t)
+	topic, group := unique("topic"), unique("group")
+	open := func() *bus.Bus { return b.open(t, amqpbus.Config{Rebalance: 50 * time.Millisecond}, "partitions=2") }
+	first, second := open(), open()
+	declare(t, first, bus.Topic{Name: topic, Groups: []string{group}})
+	ch := sourcetest.Subscribe(t, first, group, topic, 100)
+	round := func() (all []*message.Message) {
+		for k := range keys {
+			publish(t, first, topic, keyed(keyName(k), 1))
+		}
+		for range keys {
+			all = append(all, next(t, ch))
+		}
+		return all
+	}
+	stuck := round() // of both queues
+	sourcetest.Subscribe(t, second, group, topic, 100)
+	for joined := time.Now(); time.Since(joined) < 2*time.Second; {
+		for _, m := range round() {
+			m.Ack()
+		}
+	}
+	for _, m := range stuck {
+		m.Ack()
+	}
+}

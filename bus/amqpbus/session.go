@@ -39,6 +39,7 @@ type session struct {
 	round     int       // how often they were sent
 	gathering bool      // due is running
 	paused    bool      // nothing is handed over: the queue is to be released
+	kept      time.Time // when that was given up, because messages in flight did not end
 	over      bool      // nothing is handed over or settled any more
 }
 
@@ -66,8 +67,13 @@ func newSession(l *lane, ch *amqp.Channel, deliveries <-chan amqp.Delivery, clos
 	return s
 }
 
-// yieldTimeout is how long a lane waits for messages in flight before it keeps its queue.
-const yieldTimeout = 30 * time.Second
+const (
+	// yieldChecks is for how many checks of the shares (Config.Rebalance) a session waits for
+	// messages in flight before it keeps its queue: 30 s by default.
+	yieldChecks = 10
+	// keepChecks is for how many of them it then is not asked again: 5 minutes by default.
+	keepChecks = 100
+)
 
 // run receives messages. It returns nil when the session was ended here, and an error when
 // the broker or the network ended it. Either way the broker redelivers unacknowledged
@@ -99,7 +105,7 @@ func (s *session) run() error {
 			return s.giveBack()
 		case <-s.lane.yield:
 			s.pause(true)
-			yielding = time.After(yieldTimeout)
+			yielding = time.After(yieldChecks * s.lane.source.driver.cfg.Rebalance)
 		case <-yielding:
 			s.pause(false)
 			yielding = nil
@@ -125,13 +131,23 @@ func (s *session) stop() int {
 // kick makes Fetch look again.
 func (s *session) kick() { s.lane.source.ready.Send() }
 
-// pause stops handing over, or resumes it.
+// pause stops handing over, or resumes it and keeps the queue.
 func (s *session) pause(on bool) {
 	s.mu.Lock()
 	s.paused = on
+	if !on {
+		s.kept = time.Now()
+	}
 	s.mu.Unlock()
 	s.changed.Send()
 	s.lane.source.ready.Send()
+}
+
+// yields reports whether the queue is to be released, and whether it can be asked for.
+func (s *session) yields() (now, can bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.paused, time.Since(s.kept) > keepChecks*s.lane.source.driver.cfg.Rebalance
 }
 
 // idle reports whether the queue is to be released and no message is in flight.
