@@ -21,11 +21,13 @@ import (
 // Browse sees at most the 2,000 oldest messages of a queue, because a quorum queue delivers
 // no more without an acknowledgement.
 func (d *driver) Browse(ctx context.Context, topic string, limit int) ([]*message.Message, error) {
-	var newest []amqp.Delivery
-	err := d.look(ctx, topic, maxPrefetch, func(m amqp.Delivery) {
-		if newest = append(newest, m); len(newest) > limit {
-			newest = newest[1:]
-		}
+	newest, err := within(ctx, func() (newest []amqp.Delivery, err error) {
+		err = d.look(ctx, topic, maxPrefetch, func(m amqp.Delivery) {
+			if newest = append(newest, m); len(newest) > limit {
+				newest = newest[1:]
+			}
+		})
+		return newest, err
 	})
 	if err != nil || limit <= 0 {
 		return nil, translate("browse "+topic, err)
@@ -38,8 +40,10 @@ func (d *driver) Pending(ctx context.Context, topic, group string, limit int) ([
 	if group != busdriver.RedriveGroup {
 		return nil, fmt.Errorf("amqpbus: pending: a queue that is consumed cannot be looked at: %w", errors.ErrUnsupported)
 	}
-	var oldest []amqp.Delivery
-	err := d.look(ctx, topic, limit, func(m amqp.Delivery) { oldest = append(oldest, m) })
+	oldest, err := within(ctx, func() (oldest []amqp.Delivery, err error) {
+		err = d.look(ctx, topic, limit, func(m amqp.Delivery) { oldest = append(oldest, m) })
+		return oldest, err
+	})
 	if err != nil {
 		return nil, translate("pending of "+topic, err)
 	}

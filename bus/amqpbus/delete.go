@@ -17,23 +17,26 @@ func (d *driver) Groups(ctx context.Context, topics ...string) ([]busdriver.Grou
 	if err != nil {
 		return nil, err
 	}
+	lags = slices.DeleteFunc(lags, func(l bus.Lag) bool { return len(topics) > 0 && !slices.Contains(topics, l.Topic) })
+	all, err := within(ctx, func() ([]busdriver.Group, error) { return d.living(ctx, lags) })
+	return all, translate("groups", err)
+}
+
+// living returns those of the groups that exist.
+func (d *driver) living(ctx context.Context, lags []bus.Lag) (all []busdriver.Group, err error) {
 	a := &admin{ctx: ctx, link: d.consuming}
 	defer a.close()
-	var all []busdriver.Group
 	for _, lag := range lags {
-		if len(topics) > 0 && !slices.Contains(topics, lag.Topic) {
-			continue
-		}
 		g, err := d.topology.find(a, lag.Topic, lag.Group)
 		if errors.Is(err, bus.ErrNoGroup) {
 			continue // deleted elsewhere
 		}
 		if err != nil {
-			return nil, translate("groups", err)
+			return nil, err
 		}
 		live, err := g.live(a)
 		if err != nil {
-			return nil, translate("groups", err)
+			return nil, err
 		}
 		all = append(all, busdriver.Group{Lag: lag, Live: live})
 	}
@@ -44,9 +47,12 @@ func (d *driver) Groups(ctx context.Context, topics ...string) ([]busdriver.Grou
 // in them. The broker cannot refuse this for a consumer that starts at the same moment;
 // such a consumer is cancelled, and creates its queue again.
 func (d *driver) DeleteGroup(ctx context.Context, topic, group string) error {
-	a := &admin{ctx: ctx, link: d.consuming}
-	defer a.close()
-	return translate("delete group", d.topology.remove(a, topic, group))
+	_, err := within(ctx, func() (none struct{}, err error) {
+		a := &admin{ctx: ctx, link: d.consuming}
+		defer a.close()
+		return none, d.topology.remove(a, topic, group)
+	})
+	return translate("delete group", err)
 }
 
 // find returns the queues of an existing group; it creates nothing.

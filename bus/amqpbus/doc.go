@@ -23,6 +23,8 @@
 //	an orderly stop repeats no acknowledged message, also when
 //	the broker is slow                                              TestAnOrderlyStopBehindASlowBroker
 //	a missing confirm is an error in bounded time                   TestConfirmTimeout, TestUnreachableBroker
+//	the end of a context ends Publish and requests, also when the
+//	broker hangs                                                    TestDeadlineEndsPublish, TestDeadlineEndsRequests
 //	a message that the broker refuses fails alone                   TestTooLargeFailsAlone
 //	an unroutable message is an error that names the topic          TestUnroutable
 //	calls that share a channel have their own outcomes              TestTooLargeFailsAlone, TestReturnsOfCallsTogether

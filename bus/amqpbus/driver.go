@@ -47,9 +47,11 @@ func open(to endpoint, cfg Config) *driver {
 
 // Ping implements driver.Pinger: it opens a channel.
 func (d *driver) Ping(ctx context.Context) error {
-	a := &admin{ctx: ctx, link: d.consuming}
-	defer a.close()
-	_, err := a.channel()
+	_, err := within(ctx, func() (*amqp.Channel, error) {
+		a := &admin{ctx: ctx, link: d.consuming}
+		defer a.close()
+		return a.channel()
+	})
 	return translate("ping", err)
 }
 
@@ -69,12 +71,15 @@ func (shared) Close() error { return nil }
 // Retention applies to that queue only, which drops older messages; the other queues keep
 // their messages until they are consumed. Replication is set by the cluster.
 func (d *driver) Declare(ctx context.Context, topics ...bus.Topic) error {
-	for _, t := range topics {
-		if err := d.topology.declare(ctx, t); err != nil {
-			return translate("declare", err)
+	_, err := within(ctx, func() (none struct{}, err error) {
+		for _, t := range topics {
+			if err := d.topology.declare(ctx, t); err != nil {
+				return none, err
+			}
 		}
-	}
-	return nil
+		return none, nil
+	})
+	return translate("declare", err)
 }
 
 // Close ends publisher and connections.

@@ -46,3 +46,24 @@ func is(err error, code int) bool {
 	var e *amqp.Error
 	return errors.As(err, &e) && e.Code == code
 }
+
+// within makes requests, and returns when ctx ends, even if they have not ended: the client
+// takes no context. A broker that hangs answers none of them, and reads nothing, until the
+// connection's heartbeat fails.
+func within[T any](ctx context.Context, request func() (T, error)) (answer T, err error) {
+	type result struct {
+		answer T
+		err    error
+	}
+	done := make(chan result, 1)
+	go func() {
+		answer, err := request()
+		done <- result{answer, err}
+	}()
+	select {
+	case r := <-done:
+		return r.answer, r.err
+	case <-ctx.Done():
+		return answer, ctx.Err()
+	}
+}

@@ -15,12 +15,15 @@ import (
 // that other processes hold, so the count may be low by the prefetch of each queue they
 // consume. Oldest is known for messages of this process, and zero otherwise.
 func (d *driver) Lag(ctx context.Context) ([]bus.Lag, error) {
-	a := &admin{ctx: ctx, link: d.consuming}
-	defer a.close()
-	return lags(d.topology.known(), func(queue string) (int, error) {
-		info, _, err := a.inspect(queue)
-		return info.Messages, err
-	}, d.taken)
+	all, err := within(ctx, func() ([]bus.Lag, error) {
+		a := &admin{ctx: ctx, link: d.consuming}
+		defer a.close()
+		return lags(d.topology.known(), func(queue string) (int, error) {
+			info, _, err := a.inspect(queue)
+			return info.Messages, err
+		}, d.taken)
+	})
+	return all, translate("lag", err)
 }
 
 // lags looks at what is taken after all queues: a message that leaves its queue in between
@@ -31,7 +34,7 @@ func lags(groups []*group, inspect func(queue string) (int, error), take func() 
 		for _, q := range g.queues {
 			var err error
 			if queued[q], err = inspect(q); err != nil {
-				return nil, translate("lag", err)
+				return nil, err
 			}
 		}
 	}
@@ -64,9 +67,12 @@ func (d *driver) HasTopic(ctx context.Context, name string) (bool, error) {
 			return true, nil
 		}
 	}
-	a := &admin{ctx: ctx, link: d.consuming}
-	defer a.close()
-	_, exists, err := a.inspect(d.topology.names.holding(name))
+	exists, err := within(ctx, func() (bool, error) {
+		a := &admin{ctx: ctx, link: d.consuming}
+		defer a.close()
+		_, exists, err := a.inspect(d.topology.names.holding(name))
+		return exists, err
+	})
 	return exists, translate("topic", err)
 }
 

@@ -50,7 +50,24 @@ func newPublisher(l *link, cfg Config, names naming) *publisher {
 type outgoing struct {
 	key     string
 	message amqp.Publishing
-	outcome *busdriver.Outcome
+	call    *outcomes
+	index   int // in the call
+}
+
+// outcomes are those of a call's messages, so far.
+type outcomes struct {
+	mu sync.Mutex
+	of []busdriver.Outcome
+}
+
+// became sets the outcome of messages of one call.
+func became(all []outgoing, o busdriver.Outcome) {
+	call := all[0].call
+	call.mu.Lock()
+	defer call.mu.Unlock()
+	for _, m := range all {
+		call.of[m.index] = o
+	}
 }
 
 // Publish returns when the broker has confirmed every message: each is in all the queues
@@ -60,17 +77,20 @@ type outgoing struct {
 // On an error some of the messages may have arrived, as the [bus.PublishError] reports:
 // those of earlier rounds of 1,024 have, and unknown outcomes are all in one round.
 func (p *publisher) Publish(topic string, messages ...*message.Message) error {
-	outcomes := slices.Repeat([]busdriver.Outcome{busdriver.NotSent}, len(messages))
-	err := p.publish(topic, messages, outcomes)
+	call := &outcomes{of: slices.Repeat([]busdriver.Outcome{busdriver.NotSent}, len(messages))}
+	err := p.publish(topic, messages, call)
 	if err == nil || len(messages) == 0 {
 		return err
 	}
-	first := busdriver.Culprit(outcomes)
-	return &bus.PublishError{Topic: topic, Outcomes: outcomes, First: first, ID: messages[first].UUID, Err: err}
+	call.mu.Lock()
+	now := slices.Clone(call.of)
+	call.mu.Unlock()
+	first := busdriver.Culprit(now)
+	return &bus.PublishError{Topic: topic, Outcomes: now, First: first, ID: messages[first].UUID, Err: err}
 }
 
 // publish fills in the outcome of each message.
-func (p *publisher) publish(topic string, messages []*message.Message, outcomes []busdriver.Outcome) error {
+func (p *publisher) publish(topic string, messages []*message.Message, call *outcomes) error {
 	if err := checkTopic(topic); err != nil {
 		return fmt.Errorf("amqpbus: publish: %w", err)
 	}
@@ -91,19 +111,30 @@ func (p *publisher) publish(topic string, messages []*message.Message, outcomes 
 	for i, m := range messages {
 		encoded, err := encode(m)
 		if err != nil {
-			outcomes[i] = busdriver.Refused
+			call.of[i] = busdriver.Refused
 			return fmt.Errorf("amqpbus: publish: %w", err)
 		}
-		all[i] = outgoing{p.names.key(topic, m), encoded, &outcomes[i]}
+		all[i] = outgoing{p.names.key(topic, m), encoded, call, i}
 	}
 	select {
 	case p.slots <- struct{}{}:
-		defer func() { <-p.slots }()
 	case <-ctx.Done():
 		return translate("publish", ctx.Err())
 	}
+	p.calls.Add(1)
+	_, err := within(ctx, func() (none struct{}, err error) {
+		defer p.calls.Done()
+		defer func() { <-p.slots }()
+		return none, p.deliver(ctx, topic, all)
+	})
+	return refusal(err)
+}
+
+// deliver publishes the messages of a call. After the end of ctx it sends no further one: the
+// outcomes that Publish has returned by then stay true.
+func (p *publisher) deliver(ctx context.Context, topic string, all []outgoing) error {
 	if p.link.blocked.Load() {
-		return translate("publish", errors.New("the broker takes no messages: its memory or disk is short"))
+		return errors.New("the broker takes no messages: its memory or disk is short")
 	}
 	alone := !small(all)
 	ended, err := p.over(ctx, topic, all, alone)
@@ -111,6 +142,11 @@ func (p *publisher) publish(topic string, messages []*message.Message, outcomes 
 		// The broker closed the channel for a mistake of one of the calls on it.
 		_, err = p.over(ctx, topic, all, true)
 	}
+	return err
+}
+
+// refusal gives the error of a call its class.
+func refusal(err error) error {
 	switch {
 	case errors.Is(err, errUnroutable):
 		return fault.MarkTransient(err)
@@ -166,12 +202,6 @@ func (p *publisher) send(ctx context.Context, ch *publishing, topic string, all 
 			errUnroutable, topic, returned[0].message.Type, len(returned))
 	}
 	return nil
-}
-
-func became(all []outgoing, o busdriver.Outcome) {
-	for _, m := range all {
-		*m.outcome = o
-	}
 }
 
 // take returns a channel with room for a call, or opens one. It retries for as long as a

@@ -51,6 +51,9 @@ func newPublishing(conn *amqp.Connection, cut func()) (*publishing, error) {
 func (c *publishing) publish(ctx context.Context, exchange string, all []outgoing, limit time.Duration) ([]outgoing, error) {
 	confirms := make([]*amqp.DeferredConfirmation, len(all))
 	for i, o := range all {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		dc, err := c.channel.PublishWithDeferredConfirm(exchange, o.key, true, false, o.message)
 		if err != nil {
 			return nil, c.lost(err)

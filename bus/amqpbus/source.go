@@ -39,7 +39,7 @@ func (d *driver) Source(ctx context.Context, topic, name string, size int) (busd
 	if size < 1 {
 		return nil, fmt.Errorf("amqpbus: subscribe: the window is %d; give at least 1", size)
 	}
-	g, err := d.topology.resolve(ctx, topic, name)
+	g, err := within(ctx, func() (*group, error) { return d.topology.resolve(ctx, topic, name) })
 	if err != nil {
 		return nil, translate("subscribe to "+topic, err)
 	}
