@@ -30,8 +30,11 @@
 //	redriven or edited it is another message                      TestDeduplication
 //	any bytes pass, too many are refused with their number        TestPayloads, TestEncodeDecode
 //	order per key over instances that come and go                 TestOrderOverInstances
-//	a handler may take longer than the visibility timeout         TestVisibilityIsExtended
-//	a source that is cut off loses its messages, contexts end     TestTakenBack
+//	a handler may take longer than the visibility timeout, also
+//	while SQS does not answer a request to delete messages        TestVisibilityIsExtended, TestAHangingDeleteTakesNothingBack
+//	a source that is cut off loses its messages, contexts end     TestTakenBack, TestManyMessagesAreTakenBackInTime
+//	Close waits for no answer that does not come                  TestAHangingDeleteTakesNothingBack,
+//	                                                              TestCloseDespiteAHangingRequest
 //	a lost answer costs no time: its messages are fetched again,
 //	or handed back by Close                                       TestLostAnswer, TestLostAnswerIsHandedBack
 //	the end of a message's context ends Publish                   TestDeadlineEndsPublish

@@ -32,7 +32,10 @@ const (
 type keeper struct {
 	source *source
 	kick   kit.Signal
-	over   chan struct{} // closed by end
+	over   chan struct{}   // closed by end
+	life   context.Context // ends soon after over: so do requests
+	cancel context.CancelFunc
+	ended  chan struct{} // closed after run
 
 	mu       sync.Mutex
 	held     map[*taken]struct{} // ours, whether handed over or not
@@ -41,7 +44,9 @@ type keeper struct {
 }
 
 func newKeeper(s *source) *keeper {
-	return &keeper{source: s, kick: kit.NewSignal(), over: make(chan struct{}), held: make(map[*taken]struct{})}
+	k := &keeper{source: s, kick: kit.NewSignal(), over: make(chan struct{}), ended: make(chan struct{}), held: make(map[*taken]struct{})}
+	k.life, k.cancel = context.WithCancel(s.base)
+	return k
 }
 
 func (k *keeper) keep(t *taken) {
@@ -70,26 +75,29 @@ func (k *keeper) release(t *taken) {
 	k.kick.Send()
 }
 
-// end lets run finish its work.
-func (k *keeper) end() { close(k.over) }
+// end lets run finish its work, within a time limit.
+func (k *keeper) end() {
+	close(k.over)
+	limit := time.AfterFunc(closeTimeout, k.cancel)
+	<-k.ended
+	limit.Stop()
+	k.cancel()
+}
 
-func (k *keeper) run(ctx context.Context) {
-	extend := time.NewTicker(k.source.driver.cfg.Visibility / 3)
-	defer extend.Stop()
+func (k *keeper) run() {
+	defer close(k.ended)
+	defer k.finish()
 	failures := 0
 	for {
 		select {
 		case <-k.kick:
-			if kit.Sleep(ctx, gather) != nil {
+			if kit.Sleep(k.life, gather) != nil {
 				return
 			}
-		case <-extend.C:
-			k.extend(ctx)
 		case <-k.over:
-			k.finish(ctx)
 			return
 		}
-		err := k.answer(ctx)
+		err := k.answer(k.life)
 		if err == nil {
 			failures = 0
 			continue
@@ -99,8 +107,6 @@ func (k *keeper) run(ctx context.Context) {
 		timer := time.NewTimer(retry.Delay(failures))
 		select {
 		case <-timer.C:
-		case <-extend.C: // messages that are to be deleted must not come back
-			k.extend(ctx)
 		case <-k.over:
 		}
 		timer.Stop()
@@ -108,16 +114,14 @@ func (k *keeper) run(ctx context.Context) {
 	}
 }
 
-// finish sends the remaining answers, within a time limit.
-func (k *keeper) finish(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
-	defer cancel()
+// finish sends the remaining answers.
+func (k *keeper) finish() {
 	for attempt := 1; ; attempt++ {
-		err := k.answer(ctx)
+		err := k.answer(k.life)
 		if err == nil {
 			return
 		}
-		if kit.Sleep(ctx, retry.Delay(attempt)) != nil {
+		if kit.Sleep(k.life, retry.Delay(attempt)) != nil {
 			k.source.failed(fmt.Errorf("%s: not all that was acknowledged could be deleted: %w", k.source.queue.topic, err))
 			return
 		}
@@ -214,29 +218,52 @@ func failures(failed []types.BatchResultErrorEntry) map[int]bool {
 	return out
 }
 
-// extend requests more time for all held messages. A message counts as lost if SQS has given it
-// to another consumer, or may have.
+// extendRegularly extends the time for held messages until ctx ends. It runs beside run: a
+// request to delete messages may take longer than their visibility.
+func (k *keeper) extendRegularly(ctx context.Context) {
+	tick := time.NewTicker(k.source.driver.cfg.Visibility / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			k.extend(ctx)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// extend requests more time for all held messages, and ends before the next time to do so.
 func (k *keeper) extend(ctx context.Context) {
-	visibility := k.source.driver.cfg.Visibility
+	bounded, cancel := context.WithTimeout(ctx, k.source.driver.cfg.Visibility/3)
+	defer cancel()
 	k.mu.Lock()
 	all := slices.Collect(maps.Keys(k.held))
 	k.mu.Unlock()
+	var group errgroup.Group
+	group.SetLimit(senders)
 	for batch := range slices.Chunk(all, batchSize) {
-		asked := time.Now()
-		bounded, cancel := context.WithTimeout(ctx, visibility/3)
-		failed, err := k.visibility(bounded, batch, visibility)
-		cancel()
-		if err != nil {
-			k.source.log.Warn("bus: the time for messages could not be extended", slog.Any("error", err))
-		}
-		for i, t := range batch {
-			final, bad := failed[i]
-			switch {
-			case err == nil && !bad:
-				t.extend(asked.Add(visibility))
-			case final || t.left() <= 0:
-				t.lose()
-			}
+		group.Go(func() error { return k.extendBatch(bounded, batch) })
+	}
+	if err := group.Wait(); err != nil && ctx.Err() == nil {
+		k.source.log.Warn("bus: the time for messages could not be extended", slog.Any("error", err))
+	}
+}
+
+// extendBatch extends the time for one batch. A message counts as lost if SQS has given it to
+// another consumer, or may have.
+func (k *keeper) extendBatch(ctx context.Context, batch []*taken) error {
+	visibility := k.source.driver.cfg.Visibility
+	asked := time.Now()
+	failed, err := k.visibility(ctx, batch, visibility)
+	for i, t := range batch {
+		final, bad := failed[i]
+		switch {
+		case err == nil && !bad:
+			t.extend(asked.Add(visibility))
+		case final || t.left() <= 0:
+			t.lose()
 		}
 	}
+	return err
 }

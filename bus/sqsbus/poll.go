@@ -45,9 +45,12 @@ func (s *source) asks(room, requests int) []ask {
 
 // poll receives messages until the intake ends. While the queue is idle, one request waits
 // for messages; while every request returns full, more of them are sent together. A request
-// that is open when the intake ends is not cancelled: SQS may have answered it with
-// messages, which then would block until their visibility ended.
+// that is open when the intake ends is cancelled only if its answer is late: SQS may have
+// answered it with messages, which then would block until their visibility ended.
 func (s *source) poll(intake context.Context) {
+	ctx, cut := context.WithCancel(s.base)
+	defer cut()
+	defer context.AfterFunc(intake, func() { time.AfterFunc(s.driver.cfg.Wait+closeTimeout, cut) })()
 	requests, failures := 1, 0
 	var unanswered []ask // go first: they may hold messages
 	for intake.Err() == nil {
@@ -67,7 +70,7 @@ func (s *source) poll(intake context.Context) {
 		for _, a := range asks {
 			most += a.most
 		}
-		got, again, err := s.round(s.base, asks)
+		got, again, err := s.round(ctx, asks)
 		if !s.driver.cfg.Standard {
 			unanswered = again
 		}

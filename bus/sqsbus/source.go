@@ -94,14 +94,15 @@ func (s *source) collect(most int) (all []busdriver.Delivery) {
 // messages of its answer are handed back too.
 func (s *source) run() {
 	defer close(s.done)
-	var polls, kept sync.WaitGroup
-	kept.Go(func() { s.keeper.run(s.base) })
+	var polls, extending sync.WaitGroup
+	go s.keeper.run()
+	extending.Go(func() { s.keeper.extendRegularly(s.intake) })
 	polls.Go(func() { s.poll(s.intake) })
 	<-s.intake.Done()
+	extending.Wait() // a message that is handed back must not be extended after that
 	s.endIntake()
 	polls.Wait()
 	s.keeper.end()
-	kept.Wait()
 	s.driver.groups.leave(s.queue.topic, s.group)
 }
 

@@ -1,0 +1,165 @@
+package sqsbus_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/bus/sqsbus"
+)
+
+// pretended is an SQS without a network, which does not answer some of the requests.
+type pretended struct {
+	mu       sync.Mutex
+	hang     string          // the operation without an answer
+	messages int             // that are not given yet
+	given    int             // the others
+	extended map[string]bool // receipts
+}
+
+// client is a client of it.
+func (p *pretended) client() *sqs.Client {
+	return sqs.New(sqs.Options{
+		Region: "nowhere", HTTPClient: p, DisableMessageChecksumValidation: true,
+		Credentials: credentials.NewStaticCredentialsProvider("key", "secret", ""),
+	})
+}
+
+// Do implements the client's HTTP client.
+func (p *pretended) Do(r *http.Request) (*http.Response, error) {
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	p.mu.Lock()
+	hang := p.hang == operation
+	p.mu.Unlock()
+	if hang {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	var asked struct {
+		MaxNumberOfMessages, WaitTimeSeconds int
+		Entries                              []struct{ ReceiptHandle string }
+	}
+	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+		return nil, err
+	}
+	answer := "{}"
+	switch operation {
+	case "GetQueueUrl":
+		answer = `{"QueueUrl":"https://sqs/1/topic.fifo"}`
+	case "ChangeMessageVisibilityBatch":
+		p.mu.Lock()
+		for _, e := range asked.Entries {
+			p.extended[e.ReceiptHandle] = true
+		}
+		p.mu.Unlock()
+	case "ReceiveMessage":
+		p.mu.Lock()
+		var some []string
+		for ; p.messages > 0 && len(some) < asked.MaxNumberOfMessages; p.messages-- {
+			p.given++
+			some = append(some, fmt.Sprintf(`{"MessageId":"id-%[1]d","ReceiptHandle":"receipt-%[1]d","Body":"body"}`, p.given))
+		}
+		p.mu.Unlock()
+		if len(some) == 0 {
+			time.Sleep(time.Duration(asked.WaitTimeSeconds) * time.Second) // SQS waits for messages
+		}
+		answer = `{"Messages":[` + strings.Join(some, ",") + `]}`
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		Body: io.NopCloser(strings.NewReader(answer)), Request: r,
+	}, nil
+}
+
+// take fetches all messages of a pretended SQS.
+func take(t *testing.T, p *pretended) (driver.Source, []driver.Delivery) {
+	t.Helper()
+	p.extended = map[string]bool{}
+	n := p.messages
+	b := open(t, sqsbus.Config{Client: p.client()}, "sqs://nowhere")
+	s, err := b.Driver().Source(t.Context(), "topic", "group", max(n, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []driver.Delivery
+	for len(all) < n {
+		some, err := s.Fetch(t.Context(), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, some...)
+	}
+	return s, all
+}
+
+// When SQS does not answer, no message is regarded as ours after its visibility has ended,
+// however many there are.
+func TestManyMessagesAreTakenBackInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pretended{messages: 200, hang: "ChangeMessageVisibilityBatch"}
+		s, all := take(t, p)
+		time.Sleep(31 * time.Second) // the visibility is 30 s
+		late := 0
+		for _, d := range all {
+			if d.Context().Err() == nil {
+				late++
+			}
+		}
+		if late > 0 {
+			t.Errorf("the contexts of %d of %d messages go on", late, len(all))
+		}
+		p.mu.Lock()
+		p.hang = ""
+		p.mu.Unlock()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A request to delete messages that SQS does not answer takes no time from the others.
+func TestAHangingDeleteTakesNothingBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pretended{messages: 2, hang: "DeleteMessageBatch"}
+		s, all := take(t, p)
+		all[0].Done()
+		time.Sleep(25 * time.Second) // the visibility is 30 s
+		p.mu.Lock()
+		if !p.extended["receipt-2"] {
+			t.Error("the message that is being handled was not extended")
+		}
+		p.mu.Unlock()
+		began := time.Now()
+		if err := s.Close(); err == nil {
+			t.Error("a message that is not deleted is no error of Close")
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("Close took %s", took)
+		}
+	})
+}
+
+// Close does not wait for long for the answer to a request for messages that does not come.
+func TestCloseDespiteAHangingRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := take(t, &pretended{hang: "ReceiveMessage"})
+		synctest.Wait()
+		began := time.Now()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > 15*time.Second {
+			t.Errorf("Close took %s", took)
+		}
+	})
+}
