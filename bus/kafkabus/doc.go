@@ -58,6 +58,7 @@
 //	and idle starts do not count as crashes                         TestOrderlyStopsAreNoCrashes, TestHandOversAreNoCrashes,
 //	                                                                TestLostPartitionsAreNoCrashes, TestIdleStartsDoNotCount
 //	if counting is not permitted, messages are handled uncounted    TestStartsThatAreNotCounted
+//	retention that deletes messages during a read does not end it   TestReadBehindRetention
 //	memory of fetched messages is bounded, compressed or not        TestMemoryOfABacklog
 //	a partition above that limit does not stop the others           TestFullPartitionLeavesRoom
 //	members come and go without loss, in order, one at a time on

@@ -24,8 +24,21 @@ type chunk struct {
 
 // fetch reads some records of a partition from an offset on: at least one batch, if there
 // is one. Transaction markers and the records of aborted transactions are skipped, and
-// records of an open transaction are not returned.
+// records of an open transaction are not returned. Records that retention has deleted since
+// the caller looked where the partition begins are passed over.
 func (d *driver) fetch(ctx context.Context, topic string, partition int32, from int64, bytes int32) (chunk, error) {
+	found, err := d.fetchAt(ctx, topic, partition, from, bytes)
+	if !isKerror(err, kerr.OffsetOutOfRange) {
+		return found, err
+	}
+	start, serr := d.offsets(ctx, d.admin.ListStartOffsets, topic)
+	if first := start[topic][partition].Offset; serr == nil && first > from {
+		return d.fetch(ctx, topic, partition, first, bytes)
+	}
+	return found, err
+}
+
+func (d *driver) fetchAt(ctx context.Context, topic string, partition int32, from int64, bytes int32) (chunk, error) {
 	return request(ctx, d, func(ctx context.Context) (none chunk, err error) {
 		all, err := d.admin.ListTopics(ctx, topic) // of the last moment, see options
 		if err != nil {
