@@ -147,6 +147,38 @@ func TestWhileTheStoreHangsACrowdIsRefusedSoon(t *testing.T) {
 	})
 }
 
+// TestAProcessThatStartsWhileTheStoreHangs: no visitor waits for more than two timeouts
+// while others ask for the settings and the stock in vain.
+func TestAProcessThatStartsWhileTheStoreHangs(t *testing.T) {
+	for name, cfg := range map[string]queue.Config{
+		"settings": {Settings: &shelf{}},
+		"stock":    {Stock: (&house{seats: 5}).left},
+		"both":     {Settings: &shelf{}, Stock: (&house{seats: 5}).left},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := newSpy(t)
+				store.fails(hang)
+				room := open(t, store, cfg)
+				var all sync.WaitGroup
+				start := time.Now()
+				for i := range 100 {
+					all.Go(func() {
+						_, err := room.Check(context.Background(), "show-1", queue.Visitor{User: fmt.Sprint(i)})
+						if !errors.Is(err, queue.ErrUnavailable) {
+							t.Errorf("%d: %v", i, err)
+						}
+					})
+				}
+				all.Wait()
+				if took := time.Since(start); took > 2*time.Second {
+					t.Errorf("a crowd was refused after %v, with a timeout of 1 s", took)
+				}
+			})
+		})
+	}
+}
+
 func TestAPermanentFailureStaysPermanent(t *testing.T) {
 	store := newSpy(t)
 	store.fails(func(context.Context, string, string) error {

@@ -57,7 +57,8 @@
 //	one notice for each turn, and one for each admission,
 //	from the line or at once                              TestANotice, TestNoticesOfACrowd, enters-at-once
 //	an admission is worth nothing after leaving           TestAnEntryIsWorthNothingAfterLeaving, verify-by-entry
-//	without its store no user enters, in two timeouts     TestStoreAway, TestWhileTheStoreHangsACrowdIsRefusedSoon
+//	without its store no user enters, in two timeouts     TestStoreAway, TestWhileTheStoreHangsACrowdIsRefusedSoon,
+//	                                                      TestAProcessThatStartsWhileTheStoreHangs
 //	… and admission goes on when it is back               TestStoreAway, TestAdmissionGoesOnAfterTheStoreWasAway
 //	after a loss of all data the line forms again         TestALineFormsAgainAfterALoss, lost-line-forms-again,
 //	                                                      TestAHiddenTabOutlivesALoss

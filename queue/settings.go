@@ -102,11 +102,12 @@ func (l *line) lacks(s *State) (settings, stock bool) {
 }
 
 // open asks for what the room lacks, and brings it into the store. The caller holds
-// l.asking.
+// l.asking. Callers that waited for it in vain do not ask in their turn, or a crowd would
+// wait for one timeout after another.
 func (l *line) open(ctx context.Context, s *State) {
 	settings, stock := l.lacks(s)
 	if settings || stock {
-		l.asked.Store(int64(l.room.now() + askAgain))
+		defer func() { l.asked.Store(int64(l.room.now() + askAgain)) }()
 	}
 	if settings {
 		l.compare(ctx, s)
