@@ -23,7 +23,6 @@ func (l *line) current(ctx context.Context, start time.Duration) (s *snapshot, n
 	now = start
 	if int64(now) >= l.due.Load() && ctx.Err() == nil && l.refreshing.TryLock() {
 		refreshed = l.refresh(ctx, now)
-		l.refreshing.Unlock()
 		now = l.room.now()
 	}
 	s = l.snap.Load()
@@ -34,8 +33,10 @@ func (l *line) current(ctx context.Context, start time.Duration) (s *snapshot, n
 }
 
 // refresh brings the snapshot up to date. A failure is logged once, and tried again
-// after Config.Refresh.
+// after Config.Refresh. The caller has locked l.refreshing, which is unlocked here, also
+// when Config.Settings or the logger panics.
 func (l *line) refresh(ctx context.Context, now time.Duration) bool {
+	defer l.refreshing.Unlock()
 	l.due.Store(int64(now + l.room.cfg.Refresh))
 	s, err := l.look(ctx, now)
 	l.room.turned(ctx, l.failing.Swap(err != nil), err,

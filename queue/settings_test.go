@@ -215,3 +215,28 @@ func TestAnOperatorWhoIsOvertaken(t *testing.T) {
 	_, err = room.SetThreshold(t.Context(), "show-1", 6)
 	require.ErrorIs(t, err, queue.ErrConflict)
 }
+
+// TestSettingsThatPanic once, while a visitor refreshes the snapshot: the visitors behind
+// still get snapshots.
+func TestSettingsThatPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, kept := newSpy(t), &shelf{}
+		room := open(t, store, queue.Config{Settings: kept})
+		_, err := room.Pause(t.Context(), "show-1")
+		require.NoError(t, err)
+		ticket := check(t, room, "a", "").Ticket
+		store.flush(t) // the next snapshot asks for the settings
+		kept.loaded = func(int) { panic("broken") }
+		time.Sleep(2 * time.Second)
+		require.PanicsWithValue(t, "broken", func() { check(t, room, "a", ticket) })
+		kept.loaded = nil
+		time.Sleep(2 * time.Second)
+		ticket = check(t, room, "a", "").Ticket
+		store.count("look")
+		for range 3 {
+			time.Sleep(2 * time.Second)
+			ticket = check(t, room, "a", ticket).Ticket
+		}
+		require.Equal(t, 3, store.count("look"))
+	})
+}
