@@ -33,6 +33,8 @@
 //	most every fourth turn                                returners-raise-no-position,
 //	                                                      returners-take-every-fourth-turn
 //	a return is asked like a join                         TestAReturnIsAsked
+//	… and so is a ticket that is worth nothing            TestATicketOfAClearedRoomIsAskedLikeNone,
+//	                                                      TestATicketOfALossIsNotAsked
 //	a lane takes at most its share of the turns, in the
 //	order of arrival, and raises no position              TestLanesOfARoom, lanes-take-their-share,
 //	                                                      lanes-raise-no-position, lane-members-stand-in-line

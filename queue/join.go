@@ -8,7 +8,8 @@ import (
 )
 
 // back serves a visitor with a ticket whose place the snapshot does not show. One that is
-// nowhere may have a kept place, and is asked before the return as before a join.
+// nowhere may have a kept place, and is asked before the return as before a join. After a loss,
+// while the line forms again, the visitor is not asked: the ticket brings the place back.
 func (l *line) back(ctx context.Context, v driver.Visit, ticket string, may func(context.Context, State) error) (Place, error) {
 	if v.Kind != driver.Check || may == nil {
 		return l.visit(ctx, v, ticket)
@@ -19,7 +20,7 @@ func (l *line) back(ctx context.Context, v driver.Visit, ticket string, may func
 	if err != nil || place.Status == Waiting || place.Status == Active {
 		return place, err
 	}
-	if s := l.state.Load(); s == nil || s.Epoch == v.Epoch {
+	if s := l.state.Load(); s == nil || s.Epoch == v.Epoch || s.Settling == 0 {
 		if err := may(ctx, l.known(ctx)); err != nil {
 			return Place{}, err
 		}

@@ -58,3 +58,42 @@ func TestOnlyAJoinIsAsked(t *testing.T) {
 		}
 	})
 }
+
+// TestATicketOfAClearedRoomIsAskedLikeNone: it brings no place back, so its user joins.
+func TestATicketOfAClearedRoomIsAskedLikeNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSpy(t)
+		room := open(t, store, queue.Config{})
+		tickets := fill(t, room, "a")
+		refusal := errors.New("not now")
+		refuses := func(context.Context, queue.State) error { return refusal }
+		_, err := room.Clear(t.Context(), "show-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range []*queue.Room{room, open(t, store, queue.Config{})} {
+			place, err := r.Check(t.Context(), "show-1", queue.Visitor{User: "a", Ticket: tickets["a"], Join: refuses})
+			if !errors.Is(err, refusal) {
+				t.Errorf("the user is %s: %v", place.Status, err)
+			}
+		}
+	})
+}
+
+// TestATicketOfALossIsNotAsked, while the line forms again: its user has a place already.
+func TestATicketOfALossIsNotAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSpy(t)
+		room := open(t, store, queue.Config{})
+		tickets := fill(t, room, "a", "b")
+		store.loses(t)
+		for i, user := range []string{"a", "b"} {
+			place, err := room.Check(t.Context(), "show-1", queue.Visitor{User: user, Ticket: tickets[user], Join: func(context.Context, queue.State) error {
+				return errors.New("not now")
+			}})
+			if err != nil || place.Status != queue.Waiting || place.Ahead != i {
+				t.Errorf("%s is %s with %d ahead: %v", user, place.Status, place.Ahead, err)
+			}
+		}
+	})
+}

@@ -20,8 +20,10 @@ type Visitor struct {
 	// line alone. It counts when the user lines up. A member of a lane has a place in the
 	// line as well, and the turn comes by the first of the two.
 	Lane string
-	// Join is asked, by Check alone, before a user joins who has no ticket of the event,
-	// and before a user comes back to a kept place. The state is what this process knows of
+	// Join is asked, by Check alone, before a user joins who has no ticket of the event or one
+	// that is worth nothing, as after [Room.Clear], and before a user comes back to a kept
+	// place. After a loss of the store's data, while the line forms again, a ticket is not
+	// asked. The state is what this process knows of
 	// the room: while the store answers, it is at most about Config.Refresh old.
 	// Its error refuses the user, unless the room knows the user by name; Check returns
 	// it as it is. nil refuses no user.
