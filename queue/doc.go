@@ -89,7 +89,9 @@
 //	a seed that is known is not used again                TestALossNearTheOpening, a-draw-that-was-held
 //	the seed lies encrypted in the settings               TestTheSeedIsNotReadable
 //	an opening that cannot be is refused                  TestOpenAtRefuses
-//	an opening is fixed by the freeze                     an-opening-is-fixed-by-the-freeze
+//	an opening is fixed by the freeze                     an-opening-is-fixed-by-the-freeze,
+//	                                                      TestAnOpeningThatIsTakenBackTooLate,
+//	                                                      TestABeaconThatIsNamedTooLate
 //	a user enters only while there is stock for all users
 //	inside, and each finds a seat                         TestAllThatEnterFindASeat, stock-in-random-order,
 //	                                                      leaving-returns-no-stock

@@ -207,7 +207,7 @@ func (d *drawing) reveal(ctx context.Context, at driver.Drawn) (driver.Drawn, er
 				return ErrNoDraw
 			}
 			drawn := *s.Draw
-			drawn.Root = at.Root
+			drawn.Root, drawn.Beacon = at.Root, d.setting.Draw.Beacon // an operator may have named another too late
 			s.Draw = &drawn
 			return nil
 		})

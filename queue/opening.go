@@ -50,25 +50,32 @@ func (r *Room) OpenAt(ctx context.Context, event string, at time.Time, beacon st
 	case !at.IsZero() && at.Sub(now.Now) < 2*driver.FreezeBefore:
 		return State{}, invalid("the opening is at %s; give a time at least %s from now", at.Format(time.RFC3339), 2*driver.FreezeBefore)
 	}
-	return r.changeOpening(ctx, event, driver.Change{}, func(s *Setting) {
+	state, err := r.changeOpening(ctx, event, driver.Change{}, func(s *Setting) {
 		if s.Opens = at.UTC().Truncate(time.Millisecond); at.IsZero() {
-			s.Draw = nil
-			return
+			return // the seed stays: the room may freeze before this reaches it
 		}
-		if s.Draw == nil { // the commitment of an opening that is moved stays
+		var drawn SealedDraw
+		if s.Draw != nil { // the commitment of an opening that is moved stays
+			drawn = *s.Draw // a copy: Config.Settings may keep what it has loaded
+		} else {
 			secret := make([]byte, 2*draws.Size)
 			_, _ = rand.Read(secret) // it never fails
 			c := draws.Commitment(secret[:draws.Size])
-			s.Draw = &SealedDraw{Commitment: c[:], Secret: r.secrets.Seal(secret, event)}
+			drawn.Commitment, drawn.Secret = c[:], r.secrets.Seal(secret, event)
 		}
-		s.Draw.Beacon = beacon
+		drawn.Beacon = beacon
+		s.Draw = &drawn
 	})
+	if err == nil && state.Phase != driver.Gathering {
+		return State{}, invalid("the room froze before the change reached it, and opens as it was to; clear it to set another opening")
+	}
+	return state, err
 }
 
 // settingOf is the setting of an event, at most a second old.
 func (l *line) settingOf(ctx context.Context) (Setting, error) {
-	if known := l.setting.Load(); known != nil && l.room.now()-known.at < time.Second {
-		return known.Setting, nil
+	if known := l.setting.Load(); known.usable(l.room.now()) {
+		return known.Setting, known.err
 	}
 	select {
 	case l.asking <- struct{}{}:
@@ -76,24 +83,29 @@ func (l *line) settingOf(ctx context.Context) (Setting, error) {
 	case <-ctx.Done():
 		return Setting{}, fault.MarkInfrastructure(fmt.Errorf("queue: ask for the settings: %w", ctx.Err()))
 	}
-	if known := l.setting.Load(); known != nil && l.room.now()-known.at < time.Second {
-		return known.Setting, nil
+	if known := l.setting.Load(); known.usable(l.room.now()) {
+		return known.Setting, known.err
 	}
 	ctx, cancel := l.room.bounded(ctx)
 	defer cancel()
-	at := l.room.now()
+	known := &knownSetting{at: l.room.now()}
 	s, err := l.room.cfg.Settings.Load(ctx, l.event)
-	if err != nil {
-		return Setting{}, fault.MarkInfrastructure(fmt.Errorf("queue: ask for the settings: %w", err))
+	if known.Setting = s; err != nil {
+		// The callers that wait for the answer get this one, or each would wait for a timeout of its own.
+		known = &knownSetting{at: l.room.now(), err: fault.MarkInfrastructure(fmt.Errorf("queue: ask for the settings: %w", err))}
 	}
-	l.setting.Store(&knownSetting{s, at})
-	return s, nil
+	l.setting.Store(known)
+	return known.Setting, known.err
 }
 
+// knownSetting is the last answer of Config.Settings, or its failure.
 type knownSetting struct {
 	Setting
-	at time.Duration // on the room's clock
+	err error
+	at  time.Duration // on the room's clock
 }
+
+func (k *knownSetting) usable(now time.Duration) bool { return k != nil && now-k.at < time.Second }
 
 // ErrNoDraw says that an event has no opening with a draw.
 var ErrNoDraw = errors.New("queue: the event has no draw")
@@ -162,7 +174,7 @@ func (r *Room) drawOf(ctx context.Context, event string) (*line, Setting, error)
 	}
 	l := r.line(event, r.now())
 	s, err := l.settingOf(ctx)
-	if err == nil && s.Draw == nil {
+	if err == nil && (s.Draw == nil || s.Opens.IsZero() && len(s.Draw.Root) == 0) {
 		err = ErrNoDraw
 	}
 	return l, s, err

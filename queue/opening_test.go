@@ -389,6 +389,102 @@ func TestOpenAtRefuses(t *testing.T) {
 	})
 }
 
+// tooLate sets the opening, which reaches the settings just before the room freezes, and the
+// store just after it.
+func (p *presale) tooLate(at time.Time, beacon string) {
+	p.Helper()
+	time.Sleep(time.Until(p.opens) - driver.FreezeBefore - 200*time.Millisecond)
+	p.store.fails(func(_ context.Context, call, _ string) error {
+		if p.kept.version() > 1 && call == "change" {
+			p.store.fails(nil)
+			time.Sleep(900 * time.Millisecond)
+		}
+		return nil
+	})
+	_, err := p.room.OpenAt(p.Context(), "show-1", at, beacon)
+	require.ErrorIs(p, err, queue.ErrInvalid)
+	require.ErrorContains(p, err, "froze before")
+}
+
+func (s *shelf) version() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all["show-1"].Version
+}
+
+// TestAnOpeningThatIsTakenBackTooLate takes place: else the room would be closed for ever.
+func TestAnOpeningThatIsTakenBackTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPresale(t, queue.Config{Threshold: 1}, "", 3)
+		defer run(t, p.room)()
+		p.tooLate(time.Time{}, "")
+		time.Sleep(time.Until(p.opens) + 3*time.Second)
+		require.Equal(t, 3, p.order().len)
+		p.enter(p.order(), 1)
+	})
+}
+
+// TestABeaconThatIsNamedTooLate is neither asked nor published.
+func TestABeaconThatIsNamedTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPresale(t, queue.Config{Threshold: 1, Beacon: func(_ context.Context, name string) ([]byte, error) {
+			return []byte("the value of " + name), nil
+		}}, "round 1", 3)
+		drawing := open(t, p.store, queue.Config{Threshold: 1, Settings: p.kept, Beacon: func(_ context.Context, name string) ([]byte, error) {
+			return []byte("the value of " + name), nil
+		}})
+		defer run(t, drawing)()
+		go func() { // it knows the first name until after the freeze
+			time.Sleep(time.Until(p.opens) - driver.FreezeBefore - 300*time.Millisecond)
+			_, _ = drawing.Published(t.Context(), "show-1")
+		}()
+		p.tooLate(p.opens.Add(time.Hour), "round 2")
+		time.Sleep(time.Until(p.opens) + 3*time.Second)
+		pub := p.mustPublished()
+		require.Equal(t, "the value of "+pub.Beacon, string(pub.Value))
+	})
+}
+
+// TestAnOpeningThatIsNotSaved leaves the settings as they were, also those that give out what
+// they keep.
+func TestAnOpeningThatIsNotSaved(t *testing.T) {
+	beacon := func(context.Context, string) ([]byte, error) { return nil, errors.New("away") }
+	kept := &shelf{}
+	room := open(t, newSpy(t), queue.Config{Settings: kept, Beacon: beacon})
+	_, err := room.OpenAt(t.Context(), "show-1", time.Now().Add(time.Hour), "round 1")
+	require.NoError(t, err)
+	kept.loaded = func(int) { kept.fails(errDatabase) }
+	_, err = room.OpenAt(t.Context(), "show-1", time.Now().Add(time.Hour), "round 2")
+	require.ErrorIs(t, err, errDatabase)
+	require.Equal(t, "round 1", kept.all["show-1"].Draw.Beacon)
+}
+
+// TestACrowdAsksForReceipts while the settings hang: one of it waits for the timeout, and the
+// others for that one.
+func TestACrowdAsksForReceipts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		room := open(t, newSpy(t), queue.Config{Settings: &hanging{}})
+		var all sync.WaitGroup
+		start := time.Now()
+		for i := range 100 {
+			all.Go(func() {
+				_, err := room.Receipt(context.Background(), "show-1", fmt.Sprint(i))
+				require.Error(t, err)
+			})
+		}
+		all.Wait()
+		require.LessOrEqual(t, time.Since(start), time.Second)
+	})
+}
+
+// hanging are settings that answer nothing.
+type hanging struct{ shelf }
+
+func (*hanging) Load(ctx context.Context, _ string) (queue.Setting, error) {
+	<-ctx.Done()
+	return queue.Setting{}, ctx.Err()
+}
+
 // TestTheSeedIsNotReadable: it is in neither the store nor the settings until it is
 // published, and processes without the secret cannot draw.
 func TestTheSeedIsNotReadable(t *testing.T) {
