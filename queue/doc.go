@@ -94,7 +94,9 @@
 //	                                                      TestABeaconThatIsNamedTooLate
 //	a user enters only while there is stock for all users
 //	inside, and each finds a seat                         TestAllThatEnterFindASeat, stock-in-random-order,
-//	                                                      leaving-returns-no-stock
+//	                                                      leaving-returns-no-stock,
+//	                                                      leaving-while-the-stock-is-asked,
+//	                                                      TestAUserThatLeavesWhileTheStockIsAskedFor
 //	no user enters an empty house, returns go on          TestNobodyEntersAnEmptyHouse, an-empty-house-admits-nobody
 //	seats that come back to a house that was sold out are
 //	for those that wait, before newcomers                 returned-seats-are-for-the-line

@@ -31,16 +31,21 @@ func reaches(s *State, position int) bool {
 }
 
 // restock asks for the stock of the event, and tells the store if it knows another or users
-// have left since. Without an answer the
-// last one holds, for stockLasts. That of an event which is sold out holds until there
-// is another: users would be let in to an empty house.
+// have left since. The answer may be from before some of them bought: of the users that leave
+// while it is asked for, each counts as gone. Without an answer the last one holds, for
+// stockLasts. That of an event which is sold out holds until there is another: users would be
+// let in to an empty house.
 func (l *line) restock(ctx context.Context) {
 	if l.room.cfg.Stock == nil {
 		return
 	}
+	before := l.state.Load()
 	left, err := l.askStock(ctx)
 	l.stocked(ctx, err)
 	stock := driver.Stock{Known: true, Left: min(left, driver.MaxStock)}
+	if before != nil {
+		stock.At, stock.Gone = before.Now, max(0, int(before.Entered)-before.Active)
+	}
 	if err != nil {
 		l.room.counts.stockFailed.Add(1)
 		if stock = (driver.Stock{}); !l.outlived() {

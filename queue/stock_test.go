@@ -130,8 +130,6 @@ func TestTheFirstVisitorAsksForTheStock(t *testing.T) {
 	})
 }
 
-// TestAStockThatDoesNotAnswer: its last answer holds for a minute, and users that leave in
-// this time return nothing; then the threshold counts alone.
 // A visitor that comes while the first one asks for the stock of a new room is not
 // sent to the end of a line that need not be.
 func TestVisitorsWaitForTheStockOfANewRoom(t *testing.T) {
@@ -153,6 +151,8 @@ func TestVisitorsWaitForTheStockOfANewRoom(t *testing.T) {
 	})
 }
 
+// TestAStockThatDoesNotAnswer: its last answer holds for a minute, and users that leave in
+// this time return nothing; then the threshold counts alone.
 func TestAStockThatDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var let register
@@ -252,6 +252,40 @@ func TestAHangingStock(t *testing.T) {
 		require.Len(t, let.users("show-2"), 6, "the other event waits for the one that hangs")
 		require.LessOrEqual(t, most.Load(), int64(2))
 		stop() // does not wait for the call that hangs
+	})
+}
+
+// TestAUserThatLeavesWhileTheStockIsAskedFor may have bought what the answer still has.
+func TestAUserThatLeavesWhileTheStockIsAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &house{seats: 2}
+		var room *queue.Room
+		var buys func()
+		room = open(t, newSpy(t), queue.Config{Threshold: 10, Stock: func(ctx context.Context, event string) (int, error) {
+			left, err := h.left(ctx, event)
+			if buys != nil {
+				buys()
+			}
+			return left, err
+		}})
+		check(t, room, "a", "")
+		check(t, room, "b", "")
+		ticket := check(t, room, "c", "").Ticket
+		buys = func() {
+			buys = nil
+			require.True(t, h.take())
+			require.NoError(t, room.Done(context.Background(), "show-1", "a"))
+		}
+		defer run(t, room)()
+		for range 10 {
+			time.Sleep(300 * time.Millisecond)
+			place := check(t, room, "c", ticket)
+			ticket = place.Ticket
+			require.Equal(t, queue.Waiting, place.Status, "one seat is left, and it is for b")
+		}
+		require.NoError(t, room.Done(t.Context(), "show-1", "b"))
+		time.Sleep(3 * time.Second)
+		require.Equal(t, queue.Active, check(t, room, "c", ticket).Status, "b bought nothing")
 	})
 }
 

@@ -60,6 +60,9 @@ func checkChange(c driver.Change) error {
 	if c.Stock != nil && (c.Stock.Left < 0 || c.Stock.Left > driver.MaxStock) {
 		return bad("stock %d: it must be 0 to %d", c.Stock.Left, driver.MaxStock)
 	}
+	if c.Stock != nil && c.Stock.Gone < 0 {
+		return bad("%d users have left before the stock was asked for: it must not be negative", c.Stock.Gone)
+	}
 	if len(c.Shares) > driver.MaxLanes {
 		return bad("shares of %d lanes: there may be at most %d", len(c.Shares), driver.MaxLanes)
 	}

@@ -13,12 +13,12 @@ type stock struct {
 	known bool
 	left  int
 	at    int64 // when it was told; 0 before the first time
-	base  int64 // how many were inside then, less entered
+	base  int64 // how many had left by then, less than zero
 	out   int64 // when it was told after a stock of 0 the last time; 0 for never
 }
 
-// restock takes what the event can serve from now on. A cleared room goes on with what it
-// knows.
+// restock takes what the event can serve from now on. Users that have left since it was asked
+// for may have bought what it still has. A cleared room goes on with what it knows.
 func (m *room) restock(c driver.Change, now int64) {
 	switch s := c.Stock; {
 	case s != nil:
@@ -26,7 +26,11 @@ func (m *room) restock(c driver.Change, now int64) {
 		if m.stock.known && m.stock.left == 0 {
 			out = now
 		}
-		m.stock = stock{known: s.Known, left: s.Left, at: now, base: int64(len(m.inside.users)) - m.entered, out: out}
+		gone := m.entered - int64(len(m.inside.users))
+		if !s.At.IsZero() {
+			gone = min(gone, int64(s.Gone)) // a higher one is of an epoch before
+		}
+		m.stock = stock{known: s.Known, left: s.Left, at: now, base: -gone, out: out}
 	case c.Clear:
 		m.stock.base = 0
 	}

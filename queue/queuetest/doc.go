@@ -57,7 +57,8 @@
 //	admits more users than the stock is for         stock-bounds-the-places, an-empty-house-admits-nobody,
 //	                                                stock-in-random-order
 //	gives returned seats to newcomers               returned-seats-are-for-the-line
-//	returns the stock of users that have gone       leaving-returns-no-stock
+//	returns the stock of users that have gone       leaving-returns-no-stock,
+//	                                                leaving-while-the-stock-is-asked
 //	admits users before the stock is told           closed-until-the-stock-is-told, a-loss-forgets-the-stock
 //	keeps its epoch, or counts on, after a loss     loss-begins-an-epoch
 //	reads no tickets, or the same one twice         lost-line-forms-again, lost-ticket-counts-once

@@ -13,6 +13,7 @@ func stockCases() []testCase {
 		{Name: "stock-bounds-the-places", Run: play(stockBoundsThePlaces)},
 		{Name: "an-empty-house-admits-nobody", Run: play(anEmptyHouseAdmitsNobody)},
 		{Name: "leaving-returns-no-stock", Run: play(leavingReturnsNoStock)},
+		{Name: "leaving-while-the-stock-is-asked", Run: play(leavingWhileTheStockIsAsked)},
 		{Name: "returned-seats-are-for-the-line", Needs: []conformance.Need{NeedClock}, Run: play(returnedSeatsAreForTheLine)},
 		{Name: "closed-until-the-stock-is-told", Run: play(closedUntilTheStockIsTold)},
 		{Name: "a-loss-forgets-the-stock", Needs: []conformance.Need{NeedLoss}, Run: play(aLossForgetsTheStock)},
@@ -124,6 +125,32 @@ func leavingReturnsNoStock(p *player) {
 	p.admits("after the third has gone")
 	p.left(1)
 	p.admits("as the third did not buy", "d")
+}
+
+// leavingWhileTheStockIsAsked returns none either: the answer may be from before.
+func leavingWhileTheStockIsAsked(p *player) {
+	p.r = limited(100)
+	p.left(3)
+	p.enter("a", "b", "c")
+	p.leave("c")
+	p.join("d", "e")
+	asked := p.state()
+	told := func(left int) {
+		p.change(driver.Change{Stock: &driver.Stock{Known: true, Left: left, At: asked.Now, Gone: int(asked.Entered) - asked.Active}})
+	}
+	p.leave("a")
+	told(2)
+	p.gone(1)
+	p.admits("for the one that left")
+	asked = p.state()
+	told(2)
+	p.gone(0)
+	p.admits("by an answer from after that", "d")
+	p.change(driver.Change{Clear: true})
+	p.enter("x")
+	told(2)
+	p.gone(0)
+	p.enter("y")
 }
 
 // stocked is rules of rooms with a stock.

@@ -40,6 +40,12 @@ func stockDefects() []defect {
 			}
 			return got, err
 		}}},
+		{"does not hear who left while the stock was asked for", []string{"leaving-while-the-stock-is-asked"}, changing(func(_ *backend, c call, change driver.Change) (driver.State, error) {
+			if change.Stock != nil {
+				change.Stock = &driver.Stock{Known: change.Stock.Known, Left: change.Stock.Left}
+			}
+			return c.change(change)
+		})},
 		{"forgets the stock when it is cleared", []string{"stock-bounds-the-places"}, changing(func(_ *backend, c call, change driver.Change) (driver.State, error) {
 			if change.Clear {
 				change.Stock = &driver.Stock{}

@@ -68,6 +68,9 @@ func checkChange(c driver.Change) error {
 	if c.Stock != nil && (c.Stock.Left < 0 || c.Stock.Left > driver.MaxStock) {
 		return bad("Change.Stock is %d; it must be 0 to %d", c.Stock.Left, driver.MaxStock)
 	}
+	if c.Stock != nil && c.Stock.Gone < 0 {
+		return bad("Change.Stock.Gone is %d; it must not be negative", c.Stock.Gone)
+	}
 	if len(c.Shares) > driver.MaxLanes {
 		return bad("Change.Shares has %d lanes; give at most %d", len(c.Shares), driver.MaxLanes)
 	}

@@ -136,16 +136,19 @@ func (s *store) Change(ctx context.Context, event string, r driver.Rules, c driv
 	if c.Gate != nil {
 		gate, positions = flag(c.Gate.On), float64(c.Gate.Positions)
 	}
-	stock := -2.0
+	stock, gone := -2.0, none
 	if c.Stock != nil {
 		stock = none
 		if c.Stock.Known {
 			stock = float64(c.Stock.Left)
 		}
+		if !c.Stock.At.IsZero() {
+			gone = float64(c.Stock.Gone)
+		}
 	}
-	args := rulesArgs(r, 11).doubles(
+	args := rulesArgs(r, 12).doubles(
 		given(c.Threshold, whole[int]), given(c.Paused, flag), flag(c.Clear), gate, positions, given(c.Settings, whole[int64]),
-		given(c.Opens, msAt), flag(c.Opened), stock, flag(c.Shares != nil), given(c.Challenge, flag))
+		given(c.Opens, msAt), flag(c.Opened), stock, flag(c.Shares != nil), given(c.Challenge, flag), gone)
 	a, err := s.run(ctx, s.scripts.change, r, append(s.keysOf(event, r), s.drawKeys(event)...), args, sharesArgs(c.Shares))
 	if err != nil {
 		return driver.State{}, s.failed("change", event, err)
