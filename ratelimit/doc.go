@@ -89,6 +89,7 @@
 //	a stopped process is late with one call at most       TestOneWriteAtATime
 //	one permit for each call that goes out                TestTransportSpendsOnePermitForEachCall, TestTransportRedirect,
 //	                                                      TestSilentRetrySpendsAnotherPermit
+//	the base of a transport is not changed                TestTheBaseIsLeftAlone
 //	a permit that was not used is given back              TestUnusedPermitsAreGivenBack, TestReturnClearsTheDenial
 //
 // Names in lower case are cases of package ratelimittest, which every store passes.

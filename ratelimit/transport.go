@@ -83,7 +83,8 @@ func NewTransport(limiter *Limiter, cfg TransportConfig) (http.RoundTripper, err
 	if base.TLSClientConfig == nil {
 		base.TLSClientConfig = &tls.Config{}
 	}
-	base.TLSClientConfig.NextProtos = slices.DeleteFunc(base.TLSClientConfig.NextProtos, func(p string) bool { return p == "h2" })
+	// The clone shares this slice with its original.
+	base.TLSClientConfig.NextProtos = slices.DeleteFunc(slices.Clone(base.TLSClientConfig.NextProtos), func(p string) bool { return p == "h2" })
 	base.TLSClientConfig.DynamicRecordSizingDisabled = true // otherwise the head of a call is written in pieces
 	dial := base.DialContext
 	if old := base.Dial; dial == nil && old != nil { //nolint:staticcheck // Dial is deprecated, and still in use
