@@ -132,40 +132,65 @@ func TestNonsenseIsRefused(t *testing.T) {
 
 // TestPanicLeavesNobodyWaiting: a panic of the store affects its caller and no other.
 func TestPanicLeavesNobodyWaiting(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		store := &budget{}
-		first := true
-		store.before = func(context.Context, driver.Ask) error {
-			if first {
-				first = false
-				<-release
-				panic("a bug")
+	allow := func(l *ratelimit.Limiter) error {
+		d, err := l.Allow(context.Background(), ratelimit.High)
+		if err == nil && !d.Allowed {
+			err = errors.New(string(d.Reason))
+		}
+		return err
+	}
+	wait := func(l *ratelimit.Limiter) error {
+		_, err := l.Wait(context.Background(), ratelimit.High)
+		return err
+	}
+	for name, ask := range map[string]func(*ratelimit.Limiter) error{"Allow": allow, "Wait": wait} {
+		synctest.Test(t, func(t *testing.T) {
+			release := make(chan struct{})
+			store := &budget{}
+			first := true
+			store.before = func(context.Context, driver.Ask) error {
+				if first {
+					first = false
+					<-release
+					panic("a bug")
+				}
+				return nil
 			}
-			return nil
-		}
-		l := limiter(t, store, ratelimit.Config{})
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			defer func() {
-				if recover() == nil {
-					t.Error("the panic was lost")
-				}
-			}()
-			_, _ = l.Allow(context.Background(), ratelimit.High)
-		})
-		synctest.Wait()
-		for range 3 {
+			l := limiter(t, store, ratelimit.Config{})
+			var wg sync.WaitGroup
 			wg.Go(func() {
-				if d, err := l.Allow(context.Background(), ratelimit.High); err != nil || !d.Allowed {
-					t.Errorf("behind the panic: %+v, %v", d, err)
-				}
+				defer func() {
+					if recover() == nil {
+						t.Errorf("%s: the panic was lost", name)
+					}
+				}()
+				_ = ask(l)
 			})
-		}
-		synctest.Wait()
-		close(release)
-		wg.Wait()
-	})
+			synctest.Wait()
+			for range 3 {
+				wg.Go(func() {
+					if err := ask(l); err != nil {
+						t.Errorf("%s, behind the panic: %v", name, err)
+					}
+				})
+			}
+			synctest.Wait()
+			close(release)
+			wg.Wait()
+			first, release = true, make(chan struct{})
+			close(release)
+			func() {
+				defer func() { _ = recover() }()
+				_ = ask(l) // panics with no other caller there
+			}()
+			if err := ask(l); err != nil {
+				t.Errorf("%s, after a panic: %v", name, err)
+			}
+			if n := l.Stats().Waiting; n != [2]int{} {
+				t.Errorf("%s: %v still wait", name, n)
+			}
+		})
+	}
 }
 
 func TestConfigIsChecked(t *testing.T) {

@@ -30,14 +30,24 @@ func (l *Limiter) lead(ctx context.Context, self *caller) {
 	k := l.take()
 	l.mu.Unlock()
 
-	settled := false
-	defer func() {
-		if !settled { // the store panics; the others must not wait for ever
-			l.finish(k, nil, driver.Grant{}, 0, errors.New("the store panicked"))
-		}
-	}()
+	var g driver.Grant
+	err := errors.New("the store panicked") // unless it returns
 	sent := l.now()
-	g, err := l.breaker.call(func() (driver.Grant, error) {
+	returned := false
+	defer func() {
+		if returned && ctx.Err() == nil {
+			l.finish(k, self, g, sent, err)
+			return
+		}
+		// self leaves, by the panic or the end of its context; what it was granted is for others.
+		l.mu.Lock()
+		if self.in != nil {
+			l.drop(self)
+		}
+		l.mu.Unlock()
+		l.finish(k, nil, g, sent, err)
+	}()
+	g, err = l.breaker.call(func() (driver.Grant, error) {
 		// The call is for others too, so it does not end with the leader's context.
 		l.counts.calls.Add(1)
 		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.cfg.Timeout)
@@ -48,17 +58,7 @@ func (l *Limiter) lead(ctx context.Context, self *caller) {
 		}
 		return g, err
 	})
-	settled = true
-	if ctx.Err() == nil {
-		l.finish(k, self, g, sent, err)
-		return
-	}
-	l.mu.Lock()
-	if self.in != nil {
-		l.drop(self) // its grant is for others
-	}
-	l.mu.Unlock()
-	l.finish(k, nil, g, sent, err)
+	returned = true
 }
 
 // checkGrant refuses an invalid grant of a store.

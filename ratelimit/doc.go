@@ -77,6 +77,8 @@
 //	a refusal costs no call until its retry time          TestDeniedFloodMakesNoCalls
 //	the low cap never denies high                         TestLowCapNeverDeniesHigh
 //	a caller that leaves returns its grant                TestLeavingGivesBack, TestLeavingAtAnyMoment, TestWaitHandsOver
+//	… which no other caller gets when it has expired      TestAnExpiredGrantIsHandedToNoWaitingCaller
+//	a panic of the store affects no other caller          TestPanicLeavesNobodyWaiting
 //	fail closed, within the timeout                       TestFailsClosedWithinTheTimeout, TestNonsenseIsRefused
 //	an open breaker refuses at once                       TestBreaker
 //	a wait lives through a slow or absent store, until

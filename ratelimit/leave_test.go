@@ -144,3 +144,31 @@ func TestWaitHandsOver(t *testing.T) {
 		}
 	})
 }
+
+// TestAnExpiredGrantIsHandedToNoWaitingCaller: the call took longer than a permit lasts, and the
+// caller that made it has left; a waiting caller gets a permit that it can use.
+func TestAnExpiredGrantIsHandedToNoWaitingCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{open: make(chan struct{})}
+		store := &budget{before: g.hold}
+		l := limiter(t, store, ratelimit.Config{Timeout: time.Hour})
+		ctx, cancel := context.WithCancel(context.Background())
+		var wg sync.WaitGroup
+		wg.Go(func() { _, _ = l.Allow(ctx, ratelimit.Low) })
+		synctest.Wait()
+		wg.Go(func() {
+			permit, err := l.Wait(context.Background(), ratelimit.Low)
+			if err == nil {
+				err = permit.Use(func() error { return nil })
+			}
+			if err != nil {
+				t.Errorf("the waiting caller: %v", err)
+			}
+		})
+		synctest.Wait()
+		cancel()
+		time.Sleep(time.Second) // by the test's clock
+		close(g.open)
+		wg.Wait()
+	})
+}

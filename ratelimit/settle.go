@@ -38,7 +38,7 @@ func (l *Limiter) settle(k *call, self *caller, g driver.Grant, sent, now time.D
 		} else {
 			spare -= l.hand(k.runs[i], spare, a)
 		}
-		if spare > 0 { // a caller has left meanwhile
+		if spare > 0 && now < useBy { // a caller has left, and another can use its grant
 			if run.Size == 1 {
 				spare -= l.serve(p, spare, a, self)
 			}
