@@ -147,6 +147,11 @@ func (a *App[Tx]) Emit(ctx context.Context, tx Tx, events ...Event) error {
 			return fmt.Errorf("millrace: emit: %w", err)
 		}
 		all[i], topics[i] = out, spec.Topic
+		if topics[i] != topics[0] { // the events before it are appended by another call
+			if err := out.Validate(); err != nil {
+				return fmt.Errorf("millrace: emit: event %d (%s): %w", i, spec.Type, err)
+			}
+		}
 	}
 	for from := 0; from < len(all); {
 		to := from + 1

@@ -34,10 +34,12 @@
 //	New connects to no server                                    TestNewDoesNotDial
 //	Run returns all errors of registrations at once, before any
 //	part starts; New returns those of Config                     TestRunRefusesBadRegistrations, TestNewRefuses
+//	a handler that is registered after that is logged            TestALateHandlerIsLogged
+//	Run returns the first failure of a part                      TestAFailureBesideACancellationIsReturned
 //	Run waits for missing tables, and logs how to create them    TestMissingTables
 //	the URLs may come from the environment                       TestEnvironment
 //	Emit refuses an event that names no type, topic or
-//	transaction                                                  TestEmitRefuses
+//	transaction                                                  TestEmitRefuses, TestAnInvalidEventTakesTheOthersWithIt
 //	an application whose broker is absent starts, takes orders,
 //	and catches up                                               TestAbsentBroker
 //	Run waits for its handlers and leaves no goroutine           TestRunDrains, TestMain

@@ -1,9 +1,11 @@
 package millrace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"github.com/millrace-go/millrace/bus"
@@ -35,7 +37,8 @@ type consumer[Tx any] struct {
 //
 //	millrace.Handle(app, "totals", add, func(c *bus.Consumer) { c.Concurrency = 32 })
 //
-// Run returns the errors of a registration.
+// Run returns the errors of a registration. A handler that is registered after Run has begun
+// handles nothing, which is logged as an error.
 func Handle[Tx any, E Event](a *App[Tx], group string, fn func(ctx context.Context, tx Tx, e E) error, options ...func(*bus.Consumer)) {
 	handleEach(a, group, fn == nil, options, func() (handler[E], error) {
 		guard, err := a.guard(group)
@@ -146,7 +149,7 @@ func (a *App[Tx]) register(fn func() error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.state != fresh {
-		a.problems = append(a.problems, errors.New("millrace: a handler was registered after Run had begun; it handles nothing"))
+		cmp.Or(a.cfg.Logger, slog.Default()).Error("millrace: a handler was registered after Run had begun; it handles nothing")
 		return
 	}
 	if err := fn(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/millrace-go/millrace"
@@ -147,6 +148,71 @@ func TestEmitRefuses(t *testing.T) {
 			k.Errorf("without a transaction: %v", err)
 		}
 	})
+}
+
+type mail struct{}
+
+func (mail) Spec() millrace.Spec { return millrace.On("mails", "Mail", "two\nlines") }
+
+// TestAnInvalidEventTakesTheOthersWithIt commits a transaction in spite of the error of Emit:
+// no event of that call is published, of whatever topic.
+func TestAnInvalidEventTakesTheOthersWithIt(t *testing.T) {
+	each(t, func(k *kit) {
+		var placed atomic.Int32
+		millrace.Handle(k.app, "totals", func(context.Context, *sql.Tx, Placed) error { placed.Add(1); return nil })
+		end := last(k, "totals")
+		check(k, k.app.Do(k.Context(), func(ctx context.Context, tx *sql.Tx) error {
+			err := k.app.Emit(ctx, tx, Placed{"o-1", 1}, mail{})
+			if err == nil || !strings.Contains(err.Error(), "subject") {
+				k.Errorf("Emit returns %v", err)
+			}
+			return nil
+		}))
+		k.emit(Paid{"o-1"})
+		stop := k.run()
+		wait(k, "the last event", end)
+		stop()
+		if n := placed.Load(); n != 0 {
+			k.Errorf("%d events of the refused call were published", n)
+		}
+	})
+}
+
+func TestALateHandlerIsLogged(t *testing.T) {
+	servicetest.Embedded(t)
+	lines := make(lineWriter, 100)
+	app, err := millrace.New(sqlite.Open(filepath.Join(t.TempDir(), "app.db")), millrace.Config{
+		Service: "shop", Logger: slog.New(slog.NewTextHandler(lines, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { check(t, app.Close()) }()
+	if _, err := app.Parts(); err != nil { // stands for Run
+		t.Fatal(err)
+	}
+	millrace.Handle(app, "totals", func(context.Context, *sql.Tx, Placed) error { return nil })
+	select {
+	case line := <-lines:
+		if !strings.Contains(line, "level=ERROR") || !strings.Contains(line, "registered after Run had begun") {
+			t.Error(line)
+		}
+	default:
+		t.Error("nothing is logged")
+	}
+}
+
+// TestAFailureBesideACancellationIsReturned: a part fails, and the end of its own work adds a
+// context's error.
+func TestAFailureBesideACancellationIsReturned(t *testing.T) {
+	broken := errors.New("broken")
+	err := millrace.Together(t.Context(),
+		func(context.Context) error { return errors.Join(broken, context.Canceled) },
+		func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+	)
+	if !errors.Is(err, broken) {
+		t.Errorf("Run would return %v", err)
+	}
 }
 
 // TestMissingTables runs an App before its tables exist.

@@ -125,7 +125,11 @@ func together(ctx context.Context, parts []func(context.Context) error) error {
 	for _, run := range parts {
 		all.Go(func() {
 			defer stop()
-			if err := run(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			err := run(ctx)
+			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+				err = nil // it was stopped
+			}
+			if err != nil {
 				errs <- err
 			}
 		})
