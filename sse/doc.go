@@ -43,7 +43,7 @@
 //	… nor when it is published only after its replay      TestAnEventPublishedAfterItsReplayDoesNotComeTwice
 //	… for browsers, the npm package and curl too          TestProgramsResumeAfterCuts
 //	… nor while a stream opens                            TestEventsWhileAStreamOpensComeAfterTheReplay
-//	… nor after an outage of the broker                   TestWhatTheBrokerLostIsReadFromTheTable
+//	… nor after an outage of the broker                   TestWhatTheBrokerLostIsReadFromTheTable, TestAReplayDoesNotSetTheCursorBack
 //	left-out events of a replay are counted               TestWhatAReplayLeavesOutIsSaid, what-is-left-out-is-counted
 //	the delay of events is measured                       TestHowLateEventsAreIsTold
 //	ids of one event name leave the others' alone         TestOneEventNameLeavesTheOthersCursor, TestBothCursorsResume

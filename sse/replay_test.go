@@ -204,6 +204,37 @@ func TestWhatTheBrokerLostIsReadFromTheTable(t *testing.T) {
 	})
 }
 
+// An event that is heard between the loss and the replay is not sent again, and the client's
+// cursor does not stay at the lost event before it: a client that comes back then would get the
+// later event twice.
+func TestAReplayDoesNotSetTheCursorBack(t *testing.T) {
+	both(t, func(t *testing.T, lean bool) {
+		b, table := &broken{Broker: newBroker(t)}, &stored{}
+		s := start(t, newCap(t), b, sse.Config{Lean: lean})
+		s.replay = table.Replay
+		ctx := t.Context()
+		send := func(id int) { t.Helper(); must(t, s.ToMember(ctx, "ann", table.add("notification", id))) }
+		c := dial(t, s.url+"?member=ann", "Last-Event-ID", ";chat=7")
+		send(1)
+		c.gets("notification1")
+		b.set(true)
+		send(2)
+		b.cut.Store(false)
+		send(3)
+		send(4)
+		c.gets("notification3", "notification4")
+		b.cut.Store(true)
+		send(5)
+		send(6)
+		b.set(false)
+		for _, want := range []told{{Data: "notification2", LastID: "4;chat=7"}, {Data: "notification5", LastID: "5;chat=7"}, {Data: "notification6", LastID: "6;chat=7"}} {
+			if e := c.next(); e.Data != want.Data || e.LastID != want.LastID {
+				t.Errorf("got %+v, want %+v", e, want)
+			}
+		}
+	})
+}
+
 func TestAReplayThatFailsEndsTheStream(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		s := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean, Inbox: "/inbox"})

@@ -252,9 +252,30 @@ func (s *stream) marked() bool {
 	return s.since != nil && s.ended == 0
 }
 
+// passOver gives a missed event the id of those directly behind it that have come live: after
+// it the client has them too. It would get them again if it came back with the event's own id.
+func (s *stream) passOver(missed []frame) {
+	behind := make([]string, len(s.hub.cfg.Cursors)) // the last id of those, by cursor
+	for i := len(missed) - 1; i >= 0; i-- {
+		f := &missed[i]
+		if f.cursor < 0 {
+			continue
+		}
+		id := &behind[f.cursor]
+		switch came := slices.Contains(s.recent, f.key); {
+		case came && *id == "":
+			*id = f.id
+		case !came && *id != "":
+			f.id, *id = *id, ""
+			f.bytes = append(appendID(f.bytes[:f.body], s.hub.plainID(f.cursor, f.id)), '\n')
+		}
+	}
+}
+
 // release adds the missed events, and then those that came in the meantime.
 func (s *stream) release(missed []frame) {
 	s.mu.Lock()
+	s.passOver(missed)
 	known := make(map[uint64]struct{}, len(missed))
 	for i := range missed {
 		f := &missed[i]
