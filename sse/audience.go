@@ -2,6 +2,7 @@ package sse
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/millrace-go/millrace/sse/driver"
@@ -59,7 +60,7 @@ func (a *audience) add(s *stream, rooms []string, generation int) error {
 	s.at, a.crowd = len(a.crowd), append(a.crowd, s)
 	a.members[s.conn.Member] = append(a.members[s.conn.Member], s)
 	for _, room := range rooms {
-		a.enter(s, room)
+		a.enter(s, strings.Clone(room)) // a part of the request, as the member is
 	}
 	return nil
 }

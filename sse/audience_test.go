@@ -1,9 +1,13 @@
 package sse
 
 import (
+	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"pgregory.net/rapid"
 
@@ -95,4 +99,42 @@ func TestAudienceIsSets(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A lean stream outlives its request by hours. A part of the request's text would keep all of
+// it in memory, which the client chooses: up to a megabyte of address.
+func TestAStreamKeepsNoTextOfItsRequest(t *testing.T) {
+	hub := &Hub{cfg: Config{}.withDefaults(), audience: newAudience(10, 10)}
+	request := httptest.NewRequest(http.MethodGet, "/rooms/lobby?lastEventId=7", nil)
+	room, id := request.URL.Path[len("/rooms/"):], request.URL.Query().Get("lastEventId")
+	s := &stream{hub: hub, conn: driver.Conn{Member: "m", ID: "i.1"}, cursors: hub.cursorsOf(request)}
+	if err := hub.audience.add(s, []string{room}, 0); err != nil {
+		t.Fatal(err)
+	}
+	for kept, part := range map[string]string{s.seats[0].room: room, s.cursors[0]: id} {
+		if kept != part || unsafe.StringData(kept) == unsafe.StringData(part) {
+			t.Errorf("%q is kept of %q, in the request's memory", kept, part)
+		}
+	}
+}
+
+// Each loss of the broker queues all streams for a replay, and the store may be slower than the
+// broker flaps.
+func TestAFlappingBrokerQueuesEachStreamOnce(t *testing.T) {
+	r := &resyncer{wake: make(chan struct{}, 1)}
+	streams := []*stream{{}, {}, {}}
+	for _, s := range streams[1:] {
+		s.replay = func(context.Context, Cursors) (Missed, error) { return Missed{}, nil }
+	}
+	for range 100 {
+		r.add(streams)
+	}
+	for _, want := range []*stream{streams[1], streams[2], nil} {
+		if got := r.next(); got != want {
+			t.Fatalf("next is %p, want %p", got, want)
+		}
+	}
+	if r.add(streams); r.next() != streams[1] {
+		t.Error("a stream is not queued again")
+	}
 }

@@ -77,7 +77,7 @@ func (h *Hub) cursorsOf(r *http.Request) []string {
 	if last == "" {
 		last = r.URL.Query().Get("lastEventId")
 	}
-	ids, ok := parseID(h.cfg.Cursors, last)
+	ids, ok := parseID(h.cfg.Cursors, strings.Clone(last)) // the stream keeps no text of the request
 	if !ok {
 		return nil
 	}

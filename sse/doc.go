@@ -38,6 +38,7 @@
 //	a slow client is cut, and the others do not wait      TestAStalledReaderAmongAThousand, TestAStalledReaderIsCutAndTheOthersDoNotNotice
 //	… within its deadline                                 TestAStalledReaderAmongAThousandIsCutWithinItsDeadline, TestAWriteHasADeadline
 //	the backlog of a client is bounded                    TestTheBacklogIsBounded, TestTooMuchWhileAStreamOpensEndsIt, TestStalledReadersCostBoundedMemory
+//	… and so is the queue of replays, while a broker flaps TestAFlappingBrokerQueuesEachStreamOnce
 //	a burst shares a write, and is not cut for waiting    TestWhatIsPendingSharesAWrite, TestHalfABacklogDoesNotWait
 //	after a cut nothing is missing and nothing twice      TestAfterACutNothingIsMissingAndNothingTwice, TestClientsThatComeAndGoSeeEachEventOnce
 //	… nor when it is published only after its replay      TestAnEventPublishedAfterItsReplayDoesNotComeTwice
@@ -61,6 +62,7 @@
 //	streams                                               TestADeliveryEndsWhenItIsWritten, TestADeliveryThatIsDroppedSaysSo, TestADeliveryThatStallsIsNotWritten
 //	… and old and new processes may be mixed              TestOldAndNewInstancesUnderstandEachOther
 //	… and without a provider costs nothing                TestWithoutAProviderTracesCostNothing
+//	a stream keeps no text of its request                 TestAStreamKeepsNoTextOfItsRequest
 //	no goroutine is left behind                           every test of the package
 //
 // Names in lower case are cases of package ssetest. The tests of streams here run

@@ -68,6 +68,9 @@ func TestTooMuchWhileAStreamOpensEndsIt(t *testing.T) {
 					t.Error(err)
 				}
 			}
+			if !s.Cut("ann") {
+				t.Error("more bytes than allowed are held")
+			}
 		}
 		tab := dial(t, s.url+"?member=ann")
 		tab.over()

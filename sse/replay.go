@@ -73,10 +73,12 @@ func (h *Hub) catchUp(ctx context.Context, s *stream, opens bool) error {
 		return nil
 	}
 	frames, err := h.missed(ctx, s, since)
-	if err != nil {
-		if ctx.Err() == nil { // neither has the client left nor does the hub end
-			h.cfg.Logger.Warn("sse: what a stream has missed could not be read", "error", err)
-		}
+	switch {
+	case err == nil:
+	case ctx.Err() != nil: // the client has left, or the hub ends
+		s.end(endedGone, nil)
+	default:
+		h.cfg.Logger.Warn("sse: what a stream has missed could not be read", "error", err)
 		s.end(endedUnsynced, fallbackFrame(h.cfg.spread(), h.cfg.Inbox))
 	}
 	s.release(frames)
@@ -115,7 +117,7 @@ func (h *Hub) down() {
 	}
 }
 
-// resyncer brings streams up to date, a few at a time.
+// resyncer brings streams up to date, a few at a time. A stream is in its queue at most once.
 type resyncer struct {
 	mu    sync.Mutex
 	queue []*stream
@@ -125,7 +127,8 @@ type resyncer struct {
 func (r *resyncer) add(streams []*stream) {
 	r.mu.Lock()
 	for _, s := range streams {
-		if s.replay != nil {
+		if s.replay != nil && !s.resyncs {
+			s.resyncs = true
 			r.queue = append(r.queue, s)
 		}
 	}
@@ -141,7 +144,8 @@ func (r *resyncer) next() *stream {
 		return nil
 	}
 	s := r.queue[0]
-	r.queue = r.queue[1:]
+	r.queue[0], r.queue = nil, r.queue[1:]
+	s.resyncs = false
 	return s
 }
 

@@ -297,6 +297,9 @@ func TestAReaderThatLeavesWhileItCatchesUpIsNoTrouble(t *testing.T) {
 				<-gone
 				<-s.served
 				s.end()
+				if ended := s.Stats().Ended; (ended.Unsynced == 1) != fails || (ended.Gone == 1) == fails {
+					t.Errorf("it is counted as %+v", ended)
+				}
 				if text := log.String(); strings.Contains(text, "could not be read") != fails {
 					t.Errorf("it is told %q", text)
 				}

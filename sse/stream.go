@@ -52,26 +52,28 @@ type stream struct {
 	lean     *leanConn     // set under mu, once it is without a handler
 	wheelAt  int32         // slot and place in the wheel, guarded by it
 	wheelPos int32
+	resyncs  bool // is in the resyncer's queue, and guarded by it
 
 	away   <-chan struct{} // closed when net/http notices that the client has left, while it looks
 	socket *leanConn       // to be asked whether the client is there, set under mu once net/http does not look
 
-	mu       sync.Mutex
-	pending  [][]byte
-	frames   int // of pending, those that count
-	bytes    int
-	held     []frame // live events that wait for a replay to end
-	holding  bool
-	muted    bool
-	checking bool // is on its way to the Cap
-	ended    reason
-	awaited  bool     // a writer waits for its signal
-	sched    bool     // a writer has it or will
-	cursors  []string // nil when nothing was seen
-	since    []string // cursors at the time when events may have been lost
-	recent   []uint64 // a ring of keys of the sent events
-	oldest   int
-	traced   *[]*delivered // of pending; nil where there are none, to keep streams small
+	mu        sync.Mutex
+	pending   [][]byte
+	frames    int // of pending, those that count
+	bytes     int
+	held      []frame // live events that wait for a replay to end
+	heldBytes int
+	holding   bool
+	muted     bool
+	checking  bool // is on its way to the Cap
+	ended     reason
+	awaited   bool     // a writer waits for its signal
+	sched     bool     // a writer has it or will
+	cursors   []string // nil when nothing was seen
+	since     []string // cursors at the time when events may have been lost
+	recent    []uint64 // a ring of keys of the sent events
+	oldest    int
+	traced    *[]*delivered // of pending; nil where there are none, to keep streams small
 }
 
 // push gives the stream an event.
@@ -82,7 +84,7 @@ func (s *stream) push(f *frame) {
 	case f.mutes && s.muted:
 		s.hub.stats.muted.Add(1)
 	case s.holding:
-		if len(s.held) >= s.hub.cfg.MaxFrames {
+		if s.heldBytes += len(f.bytes); len(s.held) >= s.hub.cfg.MaxFrames || s.heldBytes > s.hub.cfg.MaxBytes {
 			s.cut()
 			break
 		}
@@ -285,7 +287,7 @@ func (s *stream) release(missed []frame) {
 		}
 	}
 	held := s.held
-	s.holding, s.held = false, nil
+	s.holding, s.held, s.heldBytes = false, nil, 0
 	for i := range held {
 		f := &held[i]
 		if _, again := known[f.key]; again && f.cursor >= 0 {

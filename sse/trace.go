@@ -143,7 +143,7 @@ func (s *stream) forgetHeld() {
 	for i := range s.held {
 		s.held[i].trace.done(false)
 	}
-	s.held = nil
+	s.held, s.heldBytes = nil, 0
 }
 
 func (s *stream) forgetTraced() {
