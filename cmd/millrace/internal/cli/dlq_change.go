@@ -155,8 +155,9 @@ func (a *app) change(ctx context.Context, l letters, run pass, f redrive.Filter,
 		Duplicates: res.Duplicates, Moved: res.Moved, Complete: res.Complete, Failed: []failureReport{}, Missing: missing,
 	}
 	for _, failed := range res.Failed {
-		out.Failed = append(out.Failed, failureReport{failed.ID, failed.Err.Error()})
-		a.say("%s stays: %s", plain(failed.ID), a.hide(failed.Err))
+		why := a.hide(failed.Err)
+		out.Failed = append(out.Failed, failureReport{failed.ID, why})
+		a.say("%s stays: %s", plain(failed.ID), why)
 	}
 	if err != nil {
 		out.Error = a.hide(err)

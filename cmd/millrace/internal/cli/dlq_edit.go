@@ -121,6 +121,9 @@ func (a *app) edit(ctx context.Context, payload []byte) (_ []byte, err error) {
 	if err != nil || bytes.Equal(bytes.TrimRight(after, "\n"), bytes.TrimRight(before, "\n")) {
 		return nil, err
 	}
+	if !bytes.HasSuffix(before, []byte("\n")) { // editors end the last line
+		after = bytes.TrimSuffix(after, []byte("\n"))
+	}
 	// A payload that was on one line comes back on one line.
 	var compact bytes.Buffer
 	if !bytes.Equal(before, payload) && json.Compact(&compact, after) == nil {

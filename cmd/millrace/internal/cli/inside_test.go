@@ -1,8 +1,15 @@
 package cli
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/millrace-go/millrace/bus/redrive"
 )
 
 // The content of a letter is shown as text and controls nothing.
@@ -44,6 +51,36 @@ func TestAgo(t *testing.T) {
 	} {
 		if got := ago(time.Now().Add(-d)); got != want {
 			t.Errorf("%s ago is shown as %s, want %s", d, got, want)
+		}
+	}
+}
+
+// What a driver says of a letter that stays shows no password, on the terminal and in JSON.
+func TestAFailureOfALetterShowsNoSecret(t *testing.T) {
+	var out, said bytes.Buffer
+	a := &app{Streams: Streams{Out: &out, Err: &said}, urls: []string{"amqp://app:geheim@h/"}, json: true}
+	run := func(context.Context, redrive.Filter, redrive.Options) (redrive.Result, error) {
+		failed := redrive.Failure{ID: "l-1", Err: errors.New("dial amqp://app:geheim@h/: refused")}
+		return redrive.Result{Matched: 1, Complete: true, Failed: []redrive.Failure{failed}}, nil
+	}
+	if err := a.change(t.Context(), letters{}, run, redrive.Filter{}, changeFlags{}, "redriven"); !errors.Is(err, errWrong) {
+		t.Errorf("it ends with %v", err)
+	}
+	for where, text := range map[string]string{"JSON": out.String(), "the standard error": said.String()} {
+		if !strings.Contains(text, "dial amqp://app:xxxxx@h/") || strings.Contains(text, "geheim") {
+			t.Errorf("%s says %s", where, text)
+		}
+	}
+}
+
+// Editors end the last line of a file; a payload that had no such end gets none.
+func TestAnEditAddsNoLineBreak(t *testing.T) {
+	for _, c := range []struct{ payload, written, want string }{
+		{"hallo", "hullo\n", "hullo"}, {"hallo\n", "hullo\n", "hullo\n"}, {"hallo", "hullo", "hullo"}, {`{"a":1}`, "{\n  \"a\": 2\n}\n", `{"a":2}`},
+	} {
+		a := &app{Streams: Streams{Edit: func(_ context.Context, path string) error { return os.WriteFile(path, []byte(c.written), 0o600) }}}
+		if got, err := a.edit(t.Context(), []byte(c.payload)); err != nil || string(got) != c.want {
+			t.Errorf("%q, edited as %q, becomes %q, want %q (%v)", c.payload, c.written, got, c.want, err)
 		}
 	}
 }

@@ -20,6 +20,9 @@ func URL(raw string) string {
 	// An unescaped / or ? in a password is exactly the kind of error that makes a URL fail,
 	// so everything up to the last @ is removed. In the path of a file it is only an @.
 	if at := strings.LastIndex(rest, "@"); at >= 0 && !isFile(raw) {
+		if mark := strings.IndexAny(rest[:at], "?#"); mark >= 0 && strings.Contains(rest[mark:], "=") {
+			return scheme + "://…" // the @ may as well be a parameter's
+		}
 		rest = rest[at+1:]
 	}
 	if end := strings.IndexAny(rest, "?#"); end >= 0 {
