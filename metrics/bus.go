@@ -46,8 +46,8 @@ func (c BusConfig) validate() error {
 		return errors.New("metrics: BusConfig.Lags is nil; make one with bus.NewLagMonitor")
 	case len(c.Consumers) == 0:
 		return errors.New("metrics: BusConfig.Consumers is empty; name the groups that are to be shown")
-	case !slices.IsSorted(c.Buckets):
-		return fmt.Errorf("metrics: BusConfig.Buckets %v do not grow; sort them", c.Buckets)
+	case !grow(c.Buckets):
+		return fmt.Errorf("metrics: BusConfig.Buckets %v do not grow; sort them, and give each once", c.Buckets)
 	}
 	seen := map[[2]string]bool{}
 	for i, one := range c.Consumers {
@@ -57,6 +57,16 @@ func (c BusConfig) validate() error {
 		seen[one.id()] = true
 	}
 	return nil
+}
+
+// grow reports whether each bucket is above the one before it, as Prometheus requires.
+func grow(buckets []float64) bool {
+	for i := 1; i < len(buckets); i++ {
+		if buckets[i] <= buckets[i-1] {
+			return false
+		}
+	}
+	return true
 }
 
 func (c BusConfig) withDefaults() BusConfig {

@@ -329,6 +329,7 @@ func TestBusConfig(t *testing.T) {
 		"Consumers[0]": {Bus: s.bus, Lags: s.lags, Consumers: []metrics.Consumer{{Topic: "t"}}},
 		"Consumers[1]": {Bus: s.bus, Lags: s.lags, Consumers: append(one, one...)},
 		"Buckets":      {Bus: s.bus, Lags: s.lags, Consumers: one, Buckets: []float64{2, 1}},
+		"Buckets [1 1": {Bus: s.bus, Lags: s.lags, Consumers: one, Buckets: []float64{1, 1}},
 	} {
 		if _, _, err := metrics.NewBus(cfg); err == nil || !strings.Contains(err.Error(), "Config."+field) {
 			t.Errorf("%s: %v", field, err)

@@ -217,7 +217,8 @@
 //	millrace_sse_left_over_total            entries that wait for the end of their lifetime
 //	millrace_sse_store_errors_total         calls of the cap that failed
 //
-// All series exist from the start, at 0 (TestSSEAllSeriesAreThereFromTheStart). Set alerts on
+// All series exist from the start, at 0 (TestSSEAllSeriesAreThereFromTheStart), and no counter
+// goes down (TestSSECountersNeverGoDown). Set alerts on
 // millrace_sse_leased at 0 for longer than a lease, on dropped messages, and on many
 // of millrace_sse_ended_total{reason="slow"} beside few opened.
 //

@@ -39,8 +39,8 @@ func (c OutboxConfig) validate() error {
 		return fmt.Errorf("metrics: OutboxConfig.Shards is %d; give at least 1, or 0 for 1", c.Shards)
 	case c.MaxTopics < 0:
 		return fmt.Errorf("metrics: OutboxConfig.MaxTopics is %d; give at least 1, or 0 for 100", c.MaxTopics)
-	case !slices.IsSorted(c.Buckets):
-		return fmt.Errorf("metrics: OutboxConfig.Buckets %v do not grow; sort them", c.Buckets)
+	case !grow(c.Buckets):
+		return fmt.Errorf("metrics: OutboxConfig.Buckets %v do not grow; sort them, and give each once", c.Buckets)
 	}
 	return nil
 }

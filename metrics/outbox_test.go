@@ -306,7 +306,7 @@ func TestOutboxConfig(t *testing.T) {
 	}
 	for field, cfg := range map[string]metrics.OutboxConfig{
 		"Monitor": {}, "Shards": {Monitor: monitor, Shards: -1}, "MaxTopics": {Monitor: monitor, MaxTopics: -1},
-		"Buckets": {Monitor: monitor, Buckets: []float64{2, 1}},
+		"Buckets": {Monitor: monitor, Buckets: []float64{2, 1}}, "Buckets [1 1": {Monitor: monitor, Buckets: []float64{1, 1}},
 	} {
 		if _, _, err := metrics.NewOutbox(cfg); err == nil || !strings.Contains(err.Error(), "Config."+field) {
 			t.Errorf("%s: %v", field, err)

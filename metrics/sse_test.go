@@ -2,6 +2,7 @@ package metrics_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"github.com/millrace-go/millrace/metrics"
 	"github.com/millrace-go/millrace/metrics/promtest"
 	"github.com/millrace-go/millrace/sse"
+	"github.com/millrace-go/millrace/sse/driver"
 	"github.com/millrace-go/millrace/sse/memsse"
 )
 
@@ -91,6 +93,42 @@ func TestSSEWhatAHubDoes(t *testing.T) {
 	}
 	if got["millrace_sse_writes_total"] < 1 || got["millrace_sse_written_bytes_total"] < 10 {
 		t.Errorf("written are %v bytes in %v writes", got["millrace_sse_written_bytes_total"], got["millrace_sse_writes_total"])
+	}
+}
+
+// slowly is a broker whose calls of Publish wait, and then fail.
+type slowly struct {
+	driver.Broker
+	called, fail chan struct{}
+}
+
+func (r slowly) Publish(context.Context, driver.Message) error {
+	r.called <- struct{}{}
+	<-r.fail
+	return errors.New("no broker")
+}
+
+// A scrape while a message is on its way to the broker, which then does not take it: a counter
+// that went down would count as restarted.
+func TestSSECountersNeverGoDown(t *testing.T) {
+	c, b := memsse.New()
+	broker := slowly{b, make(chan struct{}), make(chan struct{})}
+	hub, err := sse.New(c, broker, sse.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	published := make(chan error)
+	go func() { published <- hub.ToAll(t.Context(), sse.Event{Data: []byte("x")}) }()
+	<-broker.called
+	before := sseScrape(t, hub)
+	close(broker.fail)
+	if err := <-published; err == nil {
+		t.Error("the broker takes the message")
+	}
+	for name, value := range sseScrape(t, hub) {
+		if value < before[name] {
+			t.Errorf("%s goes from %v to %v", name, before[name], value)
+		}
 	}
 }
 

@@ -251,7 +251,6 @@ func (h *Hub) plainID(cursor int, id string) string {
 func (h *Hub) publish(ctx context.Context, m driver.Message) error {
 	ctx, cancel := context.WithTimeout(ctx, h.cfg.Timeout)
 	defer cancel()
-	h.stats.published.Add(1)
 	if err := h.broker.Publish(ctx, m); err != nil {
 		h.stats.unpublished.Add(1)
 		if fault.Of(err) == fault.Permanent {
@@ -259,6 +258,7 @@ func (h *Hub) publish(ctx context.Context, m driver.Message) error {
 		}
 		return fault.MarkTransient(fmt.Errorf("sse: publish: %w", err))
 	}
+	h.stats.published.Add(1)
 	return nil
 }
 

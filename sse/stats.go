@@ -54,8 +54,9 @@ func (h *Hub) Stats() Stats {
 		Opened: c.opened.Load(), Victims: c.victims.Load(), Outages: c.outages.Load(), Evictions: c.evictions.Load(),
 		Ghosts: c.ghosts.Load(), LeftOver: c.leftOver.Load(), Sent: c.sent.Load(), Muted: c.muted.Load(),
 		Duplicates: c.duplicates.Load(), Replayed: c.replayed.Load(), Writes: c.writes.Load(), Written: c.written.Load(),
-		Published: c.published.Load(), Dropped: c.unpublished.Load(), Gaps: c.gaps.Load(), Errors: c.storeErrors.Load(),
+		Dropped: c.unpublished.Load(), Gaps: c.gaps.Load(), Errors: c.storeErrors.Load(),
 	}
+	s.Published = c.published.Load() + s.Dropped
 	s.Ended.Gone, s.Ended.Slow, s.Ended.Evicted = c.ended[endedGone].Load(), c.ended[endedSlow].Load(), c.ended[endedEvicted].Load()
 	s.Ended.Expired, s.Ended.Drained, s.Ended.Outage = c.ended[endedExpired].Load(), c.ended[endedDrained].Load(), c.ended[endedOutage].Load()
 	s.Ended.Lost, s.Ended.Unsynced, s.Ended.Refused = c.ended[endedLost].Load(), c.ended[endedUnsynced].Load(), c.ended[endedRefused].Load()
