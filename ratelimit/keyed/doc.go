@@ -34,7 +34,8 @@
 //	is over                                               TestARefusedKeyCostsNoCall
 //	while the store is away each process counts alone,
 //	and no caller waits for it twice                      TestStoreAway
-//	memory is bounded                                     TestMemoryIsBounded
+//	memory is bounded, by the number of keys and their
+//	length: the hash of a key beyond 200 bytes is kept    TestMemoryIsBounded, TestALongKeyIsKeptShort
 //
 // # Failure modes
 //

@@ -2,6 +2,7 @@ package keyed
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -82,13 +83,24 @@ var errAlone = errors.New("keyed: the store failed a moment ago")
 // or how long to wait before the next attempt. every is 1 µs to 24 h, burst 1 to 1,000,000,
 // and burst times every at most 31 days. A limit beyond has no call, and is logged.
 func (l *Limiter) Take(ctx context.Context, key string, every time.Duration, burst int) time.Duration {
-	wait := l.take(ctx, driver.Ask{Key: key, Limit: driver.Limit{Every: every, Burst: burst}})
+	wait := l.take(ctx, driver.Ask{Key: short(key), Limit: driver.Limit{Every: every, Burst: burst}})
 	if wait > 0 {
 		l.counts.refused.Add(1)
 	} else {
 		l.counts.taken.Add(1)
 	}
 	return wait
+}
+
+// maxKey is the longest [driver.Ask.Key], in bytes.
+const maxKey = 200
+
+// short is the key, or the hash of a longer one, which a client may have made up.
+func short(key string) string {
+	if len(key) <= maxKey {
+		return key
+	}
+	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(key)))
 }
 
 func (l *Limiter) take(ctx context.Context, a driver.Ask) time.Duration {

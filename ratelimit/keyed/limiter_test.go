@@ -186,6 +186,35 @@ func TestMemoryIsBounded(t *testing.T) {
 	})
 }
 
+// A key may be a header that a client has made up: a megabyte of it costs no more memory, and
+// keys that differ at their end alone are different.
+func TestALongKeyIsKeptShort(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 1<<20)
+	var asked []string
+	away := false
+	l := limiter(t, script(func(asks []driver.Ask) ([]time.Duration, error) {
+		for _, a := range asks {
+			asked = append(asked, a.Key)
+		}
+		if away {
+			return nil, errors.New("away")
+		}
+		return []time.Duration{time.Hour}, nil
+	}), keyed.Config{})
+	for _, key := range []string{long + "a", long + "b", strings.Repeat("y", 200)} {
+		require.Positive(t, l.Take(t.Context(), key, time.Minute, 1))
+	}
+	away = true
+	require.Zero(t, l.Take(t.Context(), long+"c", time.Minute, 1))
+	require.Positive(t, l.Take(t.Context(), long+"c", time.Minute, 1))
+	require.Len(t, asked, 4)
+	for _, key := range asked {
+		require.LessOrEqual(t, len(key), 200)
+	}
+	require.Equal(t, 200, l.Longest())
+}
+
 func TestErrorsNameTheFix(t *testing.T) {
 	t.Parallel()
 	for want, limit := range map[string]driver.Limit{
