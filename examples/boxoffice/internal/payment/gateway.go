@@ -94,11 +94,17 @@ func (g *Gateway) charge(ctx context.Context, key string, amount int64, card, re
 }
 
 func (g *Gateway) find(ctx context.Context, key string) (c Charge, err error) {
-	return c, g.call(ctx, http.MethodGet, "/charges/"+url.PathEscape(key), "", nil, &c)
+	return c, g.call(ctx, http.MethodGet, pathOf(key), "", nil, &c)
 }
 
 func (g *Gateway) refund(ctx context.Context, key string) (c Charge, err error) {
-	return c, g.call(ctx, http.MethodPost, "/charges/"+url.PathEscape(key)+"/refund", "", nil, &c)
+	return c, g.call(ctx, http.MethodPost, pathOf(key)+"/refund", "", nil, &c)
+}
+
+// pathOf is the path of a key's charge. Dots are escaped too: a key of one or two dots
+// would be a step in the path.
+func pathOf(key string) string {
+	return "/charges/" + strings.ReplaceAll(url.PathEscape(key), ".", "%2E")
 }
 
 // Ledger asks for the gateway's totals.

@@ -90,6 +90,25 @@ func TestRefund(t *testing.T) {
 	}
 }
 
+// A key may be a step in a path.
+func TestRefundOfKeyOfDots(t *testing.T) {
+	b, bank := boxtest.New(t), newBank(t)
+	execute(t, b, bank.url, nil)
+	for seat, key := range map[string]string{"A-1": ".", "A-2": ".."} {
+		r := b.Reserve(t, "ann", seat)
+		p, err := b.Payments.Start(t.Context(), payment.Request{
+			Key: key, Member: "ann", Type: events.ForReservation, ReservationID: r.ID, Amount: r.Amount, Card: boxtest.Approve})
+		if err != nil {
+			t.Fatal(err)
+		}
+		settled(t, b, p.ID, payment.Success)
+		if _, err := b.Payments.Refund(t.Context(), "ann", p.ID); err != nil {
+			t.Fatal(err)
+		}
+		settled(t, b, p.ID, payment.Refunded)
+	}
+}
+
 func TestNotRefundable(t *testing.T) {
 	b := boxtest.New(t)
 	p := b.Pay(t, b.Reserve(t, "ann", "A-1"), boxtest.Decline)
