@@ -45,7 +45,9 @@
 //	a crash before or after the call makes one charge                 TestCrash
 //	two executors at once make one charge and one event               TestTwoExecutors
 //	an unreachable gateway delays, and decides nothing                TestGatewayDown
-//	refunds are asked for once and carried out once                   TestRefund
+//	the charge of another request under the key pays nothing          TestChargeOfAnotherRequest
+//	an answer about another key decides nothing                       TestAnswerOfAnotherKey
+//	refunds are asked for once and carried out once                   TestRefund, TestRefundOfKeyOfDots
 //	no charge and no transfer without the receiver's consent          TestConsent, TestNoConsentNoTicket
 //	of accepting, declining, withdrawing and expiring, one happens    TestOneDecision
 //	an offer that ends costs nothing                                  TestDeclineAndWithdraw, TestOfferExpires, TestAcceptTooLate

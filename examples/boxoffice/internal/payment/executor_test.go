@@ -260,6 +260,51 @@ func TestGatewayRefuses(t *testing.T) {
 	}
 }
 
+// The gateway has a charge of another request under the payment's key, and the first call
+// was lost. The next attempt finds that charge: it is not the payment's.
+func TestChargeOfAnotherRequest(t *testing.T) {
+	b, bank := boxtest.New(t), newBank(t)
+	for seat, change := range map[string]func(p *payment.Payment){
+		"A-1": func(p *payment.Payment) { p.Amount = 100 },
+		"A-2": func(p *payment.Payment) { p.ReferenceID = "another" },
+	} {
+		p := b.Pay(t, b.Reserve(t, "ann", seat), boxtest.Approve)
+		other := p
+		change(&other)
+		res, err := http.DefaultClient.Do(chargeRequest(t, bank.url, other, boxtest.Approve))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		b.Exec(t, `UPDATE payments SET attempts = 1 WHERE payment_id = $1`, p.ID)
+		_, stop := execute(t, b, bank.url, nil)
+		boxtest.WaitFor(t, "the outcome", func() bool {
+			return b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, p.ID) != payment.Processing
+		})
+		stop()
+		if got := b.Query(t, `SELECT status || ' ' || COALESCE(failure_reason, '') FROM payments WHERE payment_id = $1`, p.ID); got != payment.Failed+" "+payment.KeyConflict {
+			t.Errorf("%s: the payment is %s", seat, got)
+		}
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// An answer that is about no charge of the payment decides nothing.
+func TestAnswerOfAnotherKey(t *testing.T) {
+	b, bank := boxtest.New(t), newBank(t)
+	p := b.Pay(t, b.Reserve(t, "ann", "A-1"), boxtest.Approve)
+	answer := `{"status": "APPROVED"}`
+	bank.answer.Store(&answer)
+	x, stop := execute(t, b, bank.url, nil)
+	boxtest.WaitFor(t, "two attempts", func() bool {
+		return x.Status().Postponed >= 2 || b.Query(t, `SELECT status FROM payments`) != payment.Processing
+	})
+	if got := b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, p.ID); got != payment.Processing {
+		t.Errorf("the payment is %s", got)
+	}
+	stop()
+}
+
 func TestShutdownFinishesCalls(t *testing.T) {
 	b, bank := boxtest.New(t), newBank(t)
 	began, release := make(chan struct{}), make(chan struct{})

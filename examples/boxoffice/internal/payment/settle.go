@@ -27,19 +27,23 @@ func (x *Executor) charge(ctx context.Context, c claimed) error {
 		// An earlier attempt may have reached the gateway, whatever answer it received.
 		charge, err = x.gateway.find(ctx, c.key)
 	}
+	reference := c.typ + ":" + c.reference
 	if errors.Is(err, errNoCharge) {
-		charge, err = x.gateway.charge(ctx, c.key, c.amount, cards()[c.card], c.typ+":"+c.reference)
+		charge, err = x.gateway.charge(ctx, c.key, c.amount, cards()[c.card], reference)
 	}
 	var refused *refusedError
 	switch {
-	case errors.As(err, &refused) && refused.code == 409:
-		x.cfg.Logger.Error("the gateway knows a payment key from another request", "payment", c.id, "error", err)
+	case errors.As(err, &refused) && refused.code == 409,
+		err == nil && charge.Key == c.key && (charge.Amount != c.amount || charge.Reference != reference):
+		x.cfg.Logger.Error("the gateway knows a payment key from another request", "payment", c.id, "charge", charge.ID, "error", err)
 		return x.fail(ctx, c, Charge{Reason: KeyConflict})
 	case errors.As(err, &refused):
 		x.cfg.Logger.Error("the gateway refuses a charge", "payment", c.id, "error", err)
 		return x.fail(ctx, c, Charge{Reason: GatewayRefused})
 	case err != nil:
 		return err
+	case charge.Key != c.key:
+		return fmt.Errorf("payment: the gateway answers about the key %q instead of the payment's", charge.Key)
 	}
 	switch charge.Status {
 	case "APPROVED":

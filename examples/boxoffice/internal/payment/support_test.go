@@ -2,6 +2,7 @@ package payment_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -29,6 +30,8 @@ type bank struct {
 	// fault decides about each call: before the gateway sees it, or instead of
 	// its answer. Nil lets all pass.
 	fault atomic.Pointer[func(r *http.Request) failure]
+	// answer, when set, is given to every call in place of the gateway's.
+	answer atomic.Pointer[string]
 }
 
 type failure int
@@ -58,6 +61,10 @@ func newBank(t *testing.T) *bank {
 			f = (*fault)(r)
 		}
 		b.calls.Add(1)
+		if text := b.answer.Load(); text != nil {
+			io.WriteString(w, *text)
+			return
+		}
 		switch f {
 		case lostRequest:
 			panic(http.ErrAbortHandler)
