@@ -15,6 +15,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
 const (
@@ -53,7 +55,7 @@ func Extract(r io.Reader, limit int64, id string) (Document, error) {
 		return Document{}, fmt.Errorf("artist: the document of %s: %w", id, err)
 	}
 	if d.ID != id {
-		return Document{}, fmt.Errorf("artist: the document of %s is about %q", id, clip(d.ID, 40))
+		return Document{}, fmt.Errorf("artist: the document of %s is about %q", id, store.Clip(d.ID, 40))
 	}
 	if d.Content, err = canonical(kept); err != nil {
 		return Document{}, fmt.Errorf("artist: the document of %s: %w", id, err)
@@ -189,16 +191,4 @@ func named(kept map[string]jsontext.Value) (d Document, err error) {
 func hashOf(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])
-}
-
-// clip bounds a text of an error.
-func clip(s string, n int) string {
-	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD")
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
 }

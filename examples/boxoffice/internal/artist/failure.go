@@ -3,6 +3,8 @@ package artist
 import (
 	"errors"
 	"fmt"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
 // Values of a dead letter's dlq_reason, and of update_status.last_error_code.
@@ -52,5 +54,5 @@ func reasonOf(err error) string {
 
 // explain is the code and message of a failure in update_status.
 func explain(err error) (code, message string) {
-	return reasonOf(err), clip(fmt.Sprint(err), 500)
+	return reasonOf(err), store.Clip(fmt.Sprint(err), 500)
 }

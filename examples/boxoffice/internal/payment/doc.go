@@ -47,6 +47,7 @@
 //	an unreachable gateway delays, and decides nothing                TestGatewayDown
 //	the charge of another request under the key pays nothing          TestChargeOfAnotherRequest
 //	an answer about another key decides nothing                       TestAnswerOfAnotherKey
+//	texts of the gateway, however long, delay no outcome              TestGatewayTexts
 //	refunds are asked for once and carried out once                   TestRefund, TestRefundOfKeyOfDots
 //	no charge and no transfer without the receiver's consent          TestConsent, TestNoConsentNoTicket
 //	of accepting, declining, withdrawing and expiring, one happens    TestOneDecision

@@ -245,10 +245,9 @@ func (x *Executor) attempt(ctx context.Context, c claimed) {
 
 // postpone lets the payment be due again later.
 func (x *Executor) postpone(ctx context.Context, c claimed, cause error) error {
-	text := cause.Error()
 	delay := x.cfg.Retry.Delay(int(min(c.attempts, 64)))
 	return x.p.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, x.p.sql.Postpone, c.id, c.token, delay.Milliseconds(), text[:min(len(text), 300)])
+		_, err := tx.ExecContext(ctx, x.p.sql.Postpone, c.id, c.token, delay.Milliseconds(), store.Clip(cause.Error(), 300))
 		return err
 	})
 }

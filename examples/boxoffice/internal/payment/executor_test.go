@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
@@ -303,6 +304,37 @@ func TestAnswerOfAnotherKey(t *testing.T) {
 		t.Errorf("the payment is %s", got)
 	}
 	stop()
+}
+
+// The gateway's texts have no bound, and may be no text.
+func TestGatewayTexts(t *testing.T) {
+	b, bank := boxtest.New(t), newBank(t)
+	p := b.Pay(t, b.Reserve(t, "ann", "A-1"), boxtest.Approve)
+	x, _ := execute(t, b, bank.url, nil)
+	long := strings.Repeat("잔액 부족 ", 100)
+	for _, status := range []string{"?" + long, "DECLINED"} {
+		answer, err := json.Marshal(map[string]any{
+			"key": p.Key, "amount": p.Amount, "reference": p.Type + ":" + p.ReferenceID, "status": status, "id": long, "reason": long + "\x00",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(answer)
+		bank.answer.Store(&text)
+		if status != "DECLINED" {
+			boxtest.WaitFor(t, "some attempts", func() bool { return x.Status().Postponed >= 3 })
+			if got := b.Query(t, `SELECT COALESCE(last_error, '') FROM payments WHERE payment_id = $1`, p.ID); got == "" || !utf8.ValidString(got) {
+				t.Errorf("the error is %q", got)
+			}
+		}
+	}
+	settled(t, b, p.ID, payment.Failed)
+	for _, column := range []string{"failure_reason", "gateway_id"} {
+		got := b.Query(t, `SELECT `+column+` FROM payments WHERE payment_id = $1`, p.ID)
+		if utf8.RuneCountInString(got) > 128 || !strings.HasPrefix(got, "잔액 부족") {
+			t.Errorf("%s is %q, and columns have 128 characters", column, got)
+		}
+	}
 }
 
 func TestShutdownFinishesCalls(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
 // Why a payment failed without the card being declined.
@@ -15,6 +16,9 @@ const (
 	GatewayRefused = "GATEWAY_REFUSED" // the gateway does not take the request
 	KeyConflict    = "KEY_CONFLICT"    // the gateway knows the key from another request
 )
+
+// maxColumn bounds the texts of a charge in bytes: with an ellipsis they fit a column.
+const maxColumn = 120
 
 var errOpen = errors.New("payment: the gateway has not decided yet")
 
@@ -45,6 +49,7 @@ func (x *Executor) charge(ctx context.Context, c claimed) error {
 	case charge.Key != c.key:
 		return fmt.Errorf("payment: the gateway answers about the key %q instead of the payment's", charge.Key)
 	}
+	charge.ID, charge.Reason = store.Clip(charge.ID, maxColumn), store.Clip(charge.Reason, maxColumn)
 	switch charge.Status {
 	case "APPROVED":
 		return x.succeed(ctx, c, charge)

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Querier is a [sql.DB] or a [sql.Tx].
@@ -96,4 +97,17 @@ func Args(texts ...string) []any {
 		args[i] = text
 	}
 	return args
+}
+
+// Clip makes a text of another program fit for a row: without the NUL and the invalid
+// UTF-8 that databases refuse, and of n bytes at most before an ellipsis.
+func Clip(s string, n int) string {
+	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD")
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
 }
