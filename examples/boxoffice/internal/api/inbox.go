@@ -54,7 +54,7 @@ func (i inboxRoutes) notifications(w http.ResponseWriter, r *http.Request, membe
 		return err
 	}
 	q := inbox.Query{Unread: unread, Before: r.URL.Query().Get("before")}
-	if len(q.Before) > maxNotificationID {
+	if len(q.Before) > maxNotificationID || !isText(q.Before) {
 		return invalid("before", "before must be the id of a notification")
 	}
 	if q.Limit, err = limitOf(r, pageOfNotifications, maxNotifications); err != nil {
@@ -98,7 +98,7 @@ func (i inboxRoutes) readUpTo(w http.ResponseWriter, r *http.Request, member str
 	if body.UpTo == nil {
 		return invalid("upTo", `the field "upTo" is missing`)
 	}
-	if *body.UpTo == "" || len(*body.UpTo) > maxNotificationID {
+	if *body.UpTo == "" || len(*body.UpTo) > maxNotificationID || !isText(*body.UpTo) {
 		return invalid("upTo", "upTo must be the id of a notification")
 	}
 	return done(w, i.inbox.ReadUpTo(r.Context(), member, *body.UpTo))
