@@ -54,7 +54,7 @@ func (b *Books) readTables(ctx context.Context) (t tables, err error) {
 		return t, err
 	}
 	grace, open, late := holdGrace.Milliseconds(), openFor.Milliseconds(), countGrace.Milliseconds()
-	if err := tx.QueryRowContext(ctx, b.sql.Moving, late).Scan(&t.moving); err != nil {
+	if t.moving, err = b.moving(ctx, tx); err != nil {
 		return t, err
 	}
 	for _, c := range []struct {
@@ -80,6 +80,12 @@ func (b *Books) readTables(ctx context.Context) (t tables, err error) {
 	}
 	t.payments, err = readPayments(ctx, tx, b.sql.Payments)
 	return t, err
+}
+
+// moving counts what is under way in the tables.
+func (b *Books) moving(ctx context.Context, q store.RowQuerier) (n int, err error) {
+	err = q.QueryRowContext(ctx, b.sql.Moving, countGrace.Milliseconds()).Scan(&n)
+	return n, err
 }
 
 // check makes a Check of the breaches that were found.
