@@ -132,10 +132,6 @@ func (a *API) Routes() []string { return a.mux.Patterns() }
 // document too.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h, pattern := a.mux.Handler(r)
-	if !isText(r.URL.Path) { // it names nothing that there is
-		notFound(r).write(w)
-		return
-	}
 	if pattern == "" {
 		a.unknown(w, r, h)
 		return
@@ -152,11 +148,7 @@ func (a *API) unknown(w http.ResponseWriter, r *http.Request, h http.Handler) {
 			withHeader("Allow", said.header.Get("Allow")).write(w)
 		return
 	}
-	notFound(r).write(w)
-}
-
-func notFound(r *http.Request) *problem {
-	return newProblem(http.StatusNotFound, "not-found", "No such route", "there is nothing at %s", r.URL.Path)
+	newProblem(http.StatusNotFound, "not-found", "No such route", "there is nothing at %s", r.URL.Path).write(w)
 }
 
 // statusOnly keeps the status and headers of the mux and drops its text.

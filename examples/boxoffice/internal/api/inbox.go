@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
@@ -54,7 +55,7 @@ func (i inboxRoutes) notifications(w http.ResponseWriter, r *http.Request, membe
 		return err
 	}
 	q := inbox.Query{Unread: unread, Before: r.URL.Query().Get("before")}
-	if len(q.Before) > maxNotificationID || !isText(q.Before) {
+	if len(q.Before) > maxNotificationID {
 		return invalid("before", "before must be the id of a notification")
 	}
 	if q.Limit, err = limitOf(r, pageOfNotifications, maxNotifications); err != nil {
@@ -98,7 +99,7 @@ func (i inboxRoutes) readUpTo(w http.ResponseWriter, r *http.Request, member str
 	if body.UpTo == nil {
 		return invalid("upTo", `the field "upTo" is missing`)
 	}
-	if *body.UpTo == "" || len(*body.UpTo) > maxNotificationID || !isText(*body.UpTo) {
+	if *body.UpTo == "" || len(*body.UpTo) > maxNotificationID || strings.ContainsRune(*body.UpTo, 0) {
 		return invalid("upTo", "upTo must be the id of a notification")
 	}
 	return done(w, i.inbox.ReadUpTo(r.Context(), member, *body.UpTo))

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // maxBody is the largest body that any route takes.
@@ -116,9 +115,6 @@ func required(field, value string) error {
 	}
 	return nil
 }
-
-// isText reports whether a database takes a value of a request as text.
-func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
 func writeJSON(w http.ResponseWriter, status int, contentType string, v any) {
 	body, err := json.Marshal(v)

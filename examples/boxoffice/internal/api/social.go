@@ -106,7 +106,7 @@ func (s socialRoutes) comment(w http.ResponseWriter, r *http.Request, member str
 	if n := utf8.RuneCountInString(text); n == 0 || n > maxComment {
 		return invalid("text", "text has %d characters; write 1 to %d", n, maxComment)
 	}
-	if !isText(text) {
+	if strings.ContainsRune(text, 0) {
 		return invalid("text", "text holds a character that is no text")
 	}
 	written, err := s.social.Comment(r.Context(), member, r.PathValue("id"), text)
