@@ -103,9 +103,9 @@ func (l *Log) Newest(ctx context.Context, limit int) ([]Admission, error) {
 func (l *Log) Run(ctx context.Context) error {
 	return l.store.NewJob(forgetLease, l.cfg.Holder, l.cfg.LeaseTTL, l.cfg.Logger).Run(ctx, store.Work{
 		Next: l.sql.NextOld,
-		Do: func(ctx context.Context, lease store.Lease) error {
-			_, err := l.Forget(ctx, lease, forgetBatch)
-			return err
+		Do: func(ctx context.Context, lease store.Lease) (bool, error) {
+			n, err := l.Forget(ctx, lease, forgetBatch)
+			return n > 0, err
 		},
 	})
 }

@@ -22,9 +22,9 @@ type Timeouts struct{ *desk }
 func (t *Timeouts) Run(ctx context.Context) error {
 	return t.store.NewJob(sweepLease, t.cfg.Holder, t.cfg.LeaseTTL, t.cfg.Logger).Run(ctx, store.Work{
 		Next: t.sql.NextDue, Args: []any{t.cfg.PaymentLimit.Milliseconds()},
-		Do: func(ctx context.Context, lease store.Lease) error {
-			_, err := t.Sweep(ctx, lease, sweepBatch)
-			return err
+		Do: func(ctx context.Context, lease store.Lease) (bool, error) {
+			n, err := t.Sweep(ctx, lease, sweepBatch)
+			return n > 0, err
 		},
 	})
 }

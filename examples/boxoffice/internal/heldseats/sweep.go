@@ -14,7 +14,10 @@ const sweepLease = "held-seats"
 // returns nil.
 func (m *Mirror) Sweep(ctx context.Context) error {
 	return m.seats.NewJob(sweepLease, m.cfg.Holder, m.cfg.Every, m.cfg.Logger).Run(ctx, store.Work{
-		Next: m.sql.NextDue, Do: m.Repair,
+		Next: m.sql.NextDue,
+		Do: func(ctx context.Context, lease store.Lease) (bool, error) {
+			return false, m.Repair(ctx, lease) // the whole work: the next is due later
+		},
 	})
 }
 

@@ -18,9 +18,9 @@ const (
 func (v *Votes) Run(ctx context.Context) error {
 	return v.store.NewJob(sweepLease, v.cfg.Holder, v.cfg.LeaseTTL, v.cfg.Logger).Run(ctx, store.Work{
 		Next: v.sql.NextVote,
-		Do: func(ctx context.Context, lease store.Lease) error {
-			_, err := v.Sweep(ctx, lease, sweepBatch)
-			return err
+		Do: func(ctx context.Context, lease store.Lease) (bool, error) {
+			n, err := v.Sweep(ctx, lease, sweepBatch)
+			return n > 0, err
 		},
 	})
 }

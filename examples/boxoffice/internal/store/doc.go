@@ -10,6 +10,7 @@
 //	a writer cancelled while it waits writes nothing                TestCancelledWriter
 //	one holder of a lease at a time, and a late one is fenced off   TestLease
 //	due work is done by one process, after any failure              TestJob
+//	… and waits while others have locked it                         TestJobWithoutProgress
 //	an operator's setting of a waiting room is kept with those
 //	before it, and follows the last one                             TestRoomSettings, TestRoomSettingsOnServers
 //	one process per data folder with embedded defaults              TestFolderLock

@@ -67,9 +67,10 @@ type Work struct {
 	Next string
 	// Args are the query's.
 	Args []any
-	// Do does some of the due work. It may fail with ErrLeaseLost, and then has done
-	// nothing.
-	Do func(ctx context.Context, lease Lease) error
+	// Do does some of the due work, and reports whether it did any: if not, others keep
+	// the work from being done now, and it is looked at again later. It may fail with
+	// ErrLeaseLost, and then has done nothing.
+	Do func(ctx context.Context, lease Lease) (did bool, err error)
 }
 
 // Run does due work until ctx ends. Failed work is tried again. It returns nil.
@@ -100,11 +101,15 @@ func (j *Job) do(ctx context.Context, w Work) (time.Duration, error) {
 		if err != nil {
 			return 0, err
 		}
-		if err := w.Do(ctx, lease); err != nil {
+		did, err := w.Do(ctx, lease)
+		switch {
+		case errors.Is(err, ErrLeaseLost):
 			j.Lost()
-			if !errors.Is(err, ErrLeaseLost) {
-				return 0, err
-			}
+		case err != nil:
+			j.Lost()
+			return 0, err
+		case !did:
+			return jobLook, nil
 		}
 	}
 }

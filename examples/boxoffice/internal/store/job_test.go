@@ -21,7 +21,7 @@ func TestJob(t *testing.T) {
 	ended := make(chan error, 2)
 	for _, holder := range []string{"a", "b"} {
 		work := Work{Next: `SELECT CASE WHEN COUNT(*) < 5 THEN 0 END FROM writers`}
-		work.Do = func(ctx context.Context, lease Lease) error {
+		work.Do = func(ctx context.Context, lease Lease) (bool, error) {
 			if inside.Add(1) > 1 {
 				t.Error("both are at it")
 			}
@@ -29,11 +29,11 @@ func TestJob(t *testing.T) {
 			n := tries.Add(1)
 			switch n {
 			case 2:
-				return ErrLeaseLost
+				return false, ErrLeaseLost
 			case 4:
-				return errors.New("spoiled")
+				return false, errors.New("spoiled")
 			}
-			return s.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			return true, s.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 				if err := lease.Keep(ctx, tx, time.Minute); err != nil {
 					return err
 				}
@@ -54,5 +54,34 @@ func TestJob(t *testing.T) {
 	}
 	if _, err := s.TakeLease(t.Context(), "test", "c", time.Minute); err != nil {
 		t.Errorf("after the end: %v", err)
+	}
+}
+
+// Work that is due and cannot be done now, because another transaction has locked its
+// rows, is looked at once in a while, and not all the time.
+func TestJobWithoutProgress(t *testing.T) {
+	s, _ := open(t)
+	ctx, stop := context.WithCancel(context.Background())
+	calls := make(chan time.Time)
+	ended := make(chan error)
+	go func() {
+		ended <- s.NewJob("test", "a", time.Minute, slog.New(slog.DiscardHandler)).Run(ctx, Work{
+			Next: `SELECT 0`,
+			Do: func(context.Context, Lease) (bool, error) {
+				select {
+				case calls <- time.Now():
+				case <-ctx.Done():
+				}
+				return false, nil
+			},
+		})
+	}()
+	first := <-calls
+	if after := (<-calls).Sub(first); after < jobLook/2 {
+		t.Errorf("looked again after %v", after)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
