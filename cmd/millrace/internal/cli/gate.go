@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/gateway"
+	"github.com/millrace-go/millrace/cmd/millrace/internal/redact"
 )
 
 func (a *app) gateCommand() *cobra.Command {
@@ -46,14 +47,9 @@ func (a *app) gate(cmd *cobra.Command, f *gateFlags) error {
 	if err := f.complete(line, a.Env); err != nil {
 		return usageError{err}
 	}
+	a.urls = append(a.urls, f.urls()...)
 	if err := f.check(); err != nil {
 		return usageError{err}
-	}
-	if f.Redis != "" {
-		a.urls = append(a.urls, f.Redis)
-	}
-	if f.Stock != "" {
-		a.urls = append(a.urls, f.Stock)
 	}
 	f.Logger = a.gateLogger()
 	if f.secret == "" && f.secretFile == "" {
@@ -115,7 +111,7 @@ func (a *app) reloadGate(server *gateway.Server, was *gateFlags, given map[strin
 		err = server.Reload(f.Settings)
 	}
 	if err != nil {
-		was.Logger.Error("the gate goes on as it is: the reload failed", slog.String("error", a.hide(byFlag(err))))
+		was.Logger.Error("the gate goes on as it is: the reload failed", slog.String("error", redact.Text(a.hide(byFlag(err)), f.urls()...)))
 		return
 	}
 	was.Logger.Info("the gate has read its settings again", slog.Int("threshold", f.Threshold), slog.Int("secrets", len(f.Secrets)))

@@ -110,6 +110,9 @@ func (f *gateFlags) complete(flags *pflag.FlagSet, env func(string) string) erro
 	return err
 }
 
+// urls are those whose passwords no text may show, wherever they come from.
+func (f *gateFlags) urls() []string { return []string{f.To, f.Redis, f.Stock} }
+
 // owns says whether a flag is the gate's: others are those of every command.
 func (f *gateFlags) owns(name string) bool {
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)

@@ -66,6 +66,8 @@ func TestGateUsage(t *testing.T) {
 		{"--to http://a --event e --keep 1m", "--keep is 1m0s; give at least 10m0s", nil},
 		{"--to http://a --event e --stock-url stock --secret " + long, "--stock-url is no address of the site; give one such as http", nil},
 		{"--to http://a --event e --stock-url http://u:geheim@:x/ --secret " + long, "--stock-url is no address", nil},
+		{"--event e --secret " + long, `invalid port ":bad"`, map[string]string{"MILLRACE_GATE_TO": "http://u:geheim@h:bad/"}},
+		{"--event e --secret " + long + " --flags " + write("site", "to http://u:geheim@h/%zz\n"), "invalid URL escape", nil},
 		{"--to http://a --event e --treshold 5", `"--threshold"`, nil},
 	} {
 		streams := cli.Streams{Env: func(name string) string { return c.env[name] }}
