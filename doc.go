@@ -35,7 +35,9 @@
 //	Run returns all errors of registrations at once, before any
 //	part starts; New returns those of Config                     TestRunRefusesBadRegistrations, TestNewRefuses
 //	a handler that is registered after that is logged            TestALateHandlerIsLogged
-//	Run returns the first failure of a part                      TestAFailureBesideACancellationIsReturned
+//	Run returns the first failure of a part, and nil when it is
+//	stopped, also while it starts                                TestAFailureBesideACancellationIsReturned,
+//	                                                             TestRunIsStoppedWhileItStarts
 //	Run waits for missing tables, and logs how to create them    TestMissingTables
 //	the URLs may come from the environment                       TestEnvironment
 //	Emit refuses an event that names no type, topic or

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/millrace-go/millrace"
 	"github.com/millrace-go/millrace/bus/mysqlbus"
@@ -199,6 +200,25 @@ func TestALateHandlerIsLogged(t *testing.T) {
 		}
 	default:
 		t.Error("nothing is logged")
+	}
+}
+
+// TestRunIsStoppedWhileItStarts: a signal that comes before the transport is open is no failure.
+func TestRunIsStoppedWhileItStarts(t *testing.T) {
+	servicetest.Embedded(t)
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	late, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	for _, ctx := range []context.Context{canceled, late} {
+		app, err := millrace.New(sqlite.Open(filepath.Join(t.TempDir(), "app.db")), millrace.Config{Service: "shop"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := app.Run(ctx); err != nil {
+			t.Errorf("%v: Run returns %v", ctx.Err(), err)
+		}
+		check(t, app.Close())
 	}
 }
 

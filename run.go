@@ -29,7 +29,10 @@ func (a *App[Tx]) Run(ctx context.Context) error {
 	}
 	defer a.end()
 	b, err := bus.Open(ctx, a.url, a.schemes...)
-	if err != nil {
+	switch {
+	case stopped(ctx, err):
+		return nil
+	case err != nil:
 		return fmt.Errorf("millrace: %w", err)
 	}
 	parts, err := a.parts(b, consumers)
@@ -116,6 +119,11 @@ func (c *consumer[Tx]) part() bus.AnyConsumer {
 	return one
 }
 
+// stopped reports whether an error comes from the end of ctx.
+func stopped(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && errors.Is(err, ctx.Err())
+}
+
 // together runs all parts until ctx or one of them ends, and returns the first error.
 func together(ctx context.Context, parts []func(context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
@@ -125,11 +133,7 @@ func together(ctx context.Context, parts []func(context.Context) error) error {
 	for _, run := range parts {
 		all.Go(func() {
 			defer stop()
-			err := run(ctx)
-			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-				err = nil // it was stopped
-			}
-			if err != nil {
+			if err := run(ctx); err != nil && !stopped(ctx, err) {
 				errs <- err
 			}
 		})
