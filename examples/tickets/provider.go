@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 )
@@ -33,16 +34,22 @@ func openProvider(path string) (*provider, error) {
 		return nil, err
 	}
 	p := &provider{file: file, charges: map[string]charge{}}
-	lines, whole := bufio.NewScanner(file), int64(0)
-	for lines.Scan() {
+	lines, whole := bufio.NewReader(file), int64(0)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return p, file.Truncate(whole) // a line that a crash has cut was never answered
+		}
 		var c charge
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
-			break // cut by a crash, so never answered
+		if err == nil {
+			err = json.Unmarshal(line, &c)
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("the provider's file %s after byte %d: %w", path, whole, err), file.Close())
 		}
 		p.charges[c.Key] = c
-		whole += int64(len(lines.Bytes())) + 1
+		whole += int64(len(line))
 	}
-	return p, errors.Join(lines.Err(), file.Truncate(whole))
 }
 
 // Charge charges a card, unless it has done so for this key. It declines the card
