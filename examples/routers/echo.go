@@ -13,10 +13,11 @@ func Echo(s Shop) http.Handler {
 	e := echo.New()
 	e.Any("/api/queue/*", echo.WrapHandler(s.room()))
 	e.POST("/orders/:eventId", func(c echo.Context) error {
-		o := Ordered{Show: c.Param("eventId")}
+		var o Ordered
 		if err := (&echo.DefaultBinder{}).BindBody(c, &o); err != nil {
 			return err // 400
 		}
+		o.Show = c.Param("eventId") // which the guard has checked, whatever the body says
 		if err := s.Order(c.Request().Context(), o); err != nil {
 			return echo.NewHTTPError(http.StatusInternalServerError, "the order was not taken").SetInternal(err)
 		}

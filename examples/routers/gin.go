@@ -13,11 +13,12 @@ func Gin(s Shop) http.Handler {
 	r := gin.New()
 	r.Any("/api/queue/*rest", gin.WrapH(s.room()))
 	r.POST("/orders/:eventId", ginMiddleware(s.guard(), "eventId"), func(c *gin.Context) {
-		o := Ordered{Show: c.Param("eventId")}
+		var o Ordered
 		if err := c.ShouldBindJSON(&o); err != nil {
 			c.String(http.StatusBadRequest, "%v", err)
 			return
 		}
+		o.Show = c.Param("eventId") // which the guard has checked, whatever the body says
 		if err := s.Order(c.Request.Context(), o); err != nil {
 			c.String(http.StatusInternalServerError, "the order was not taken")
 			return

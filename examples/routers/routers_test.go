@@ -93,7 +93,7 @@ func TestRouters(t *testing.T) {
 
 			bad := call("/orders/show-1", "ada", `{`, cookies(in)...)
 			require.Equal(t, http.StatusBadRequest, bad.Code)
-			ordered := call("/orders/show-1", "ada", `{"Seat": "A1"}`, cookies(in)...)
+			ordered := call("/orders/show-1", "ada", `{"Seat": "A1", "Show": "show-2"}`, cookies(in)...) // not let in there
 			require.Equal(t, http.StatusCreated, ordered.Code, ordered.Body.String())
 			require.Equal(t, "request-1", ordered.Header().Get("X-Request-Id"))
 			require.Equal(t, http.StatusInternalServerError, call("/orders/show-1", "ada", `{"Seat": "A1"}`, cookies(in)...).Code)

@@ -39,11 +39,12 @@ func (s Shop) Order(ctx context.Context, o Ordered) error {
 
 // order is the handler of net/http and chi. Both fill the path's values.
 func (s Shop) order(w http.ResponseWriter, r *http.Request) {
-	o := Ordered{Show: r.PathValue("eventId")}
+	var o Ordered
 	if err := json.NewDecoder(r.Body).Decode(&o); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	o.Show = r.PathValue("eventId") // which the guard has checked, whatever the body says
 	if err := s.Order(r.Context(), o); err != nil {
 		http.Error(w, "the order was not taken", http.StatusInternalServerError)
 		return
