@@ -75,6 +75,7 @@
 //	the last audit follows the events                             TestRecentInvariants
 //	every process sees the events of all relays                   TestPublished
 //	every metric is there from the start                          TestMetrics
+//	the series of requests are bounded, whatever a client sends   TestRequestsAreBounded
 //	the budget is reported, and unknown values are null           TestBudget, TestBudgetUnknown
 //	consumers apart from the books break none                     TestConsumersApart
 //	the rooms are reported, and unknown values are null           TestRooms, TestRoomsUnknown

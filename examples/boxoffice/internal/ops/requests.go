@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"net/http"
 	"strconv"
 	"time"
 
@@ -39,11 +40,17 @@ func (r *Requests) Collect(ch chan<- prometheus.Metric) {
 	r.times.Collect(ch)
 }
 
-// Observe counts one request and its duration. The route is a pattern, never a path, so that the
-// number of series is bounded.
+// Observe counts one request and its duration. The number of series is bounded: the route is a
+// pattern, never a path, and a method that HTTP does not name is "other".
 func (r *Requests) Observe(route, method string, status int, took time.Duration) {
 	if route == "" {
 		route = "other"
+	}
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		http.MethodConnect, http.MethodOptions, http.MethodTrace:
+	default:
+		method = "other"
 	}
 	r.counts.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
 	r.times.WithLabelValues(route).Observe(took.Seconds())
