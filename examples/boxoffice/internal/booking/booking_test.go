@@ -526,3 +526,30 @@ func TestLateMoneyIsTold(t *testing.T) {
 		t.Errorf("told once more: %v", left)
 	}
 }
+
+// A member that reserves and cancels all day does not make its own list ever more costly.
+func TestListIsBounded(t *testing.T) {
+	b := boxtest.New(t)
+	const most = 200
+	for range most + 3 {
+		r := b.Reserve(t, "ann", "A-1", "A-2")
+		if _, err := b.Booking.Cancel(t.Context(), "ann", r.ID); err != nil {
+			t.Fatal(err)
+		}
+		b.Deliver(t, b.Outbox.Take()...)
+	}
+	last := b.Reserve(t, "ann", "A-2", "A-1")
+	seats, err := b.Booking.SeatsOfMember(t.Context(), "ann")
+	if err != nil || len(seats) != most {
+		t.Errorf("the seats of %d reservations were read, want %d: %v", len(seats), most, err)
+	}
+	list, err := b.Booking.List(t.Context(), "ann")
+	if err != nil || len(list) != most || list[0].ID != last.ID {
+		t.Fatalf("%d, %v", len(list), err)
+	}
+	for _, r := range list {
+		if !slices.Equal(r.SeatIDs, []string{"A-1", "A-2"}) {
+			t.Errorf("%s has the seats %v", r.ID, r.SeatIDs)
+		}
+	}
+}

@@ -59,6 +59,7 @@
 //	a member has no more seats of a show than it allows            TestHeldLimit, TestBoughtLimit, TestLimitsOfAShow
 //	… though many holds come at once, to two processes             TestTwentyHoldsAtOnce
 //	a refund gives the allowance back                              TestRefundGivesTheAllowanceBack
+//	a list costs no more than its 200 reservations                 TestListIsBounded
 //	payment against cancellation: the same                         TestSuccessAgainstCancel
 //	a failed payment ends the reservation                          TestFailureCancels
 //	a cancelled confirmed reservation ends when its refund does    TestCancelConfirmed

@@ -11,6 +11,11 @@ func (b *Booking) EndFound(ctx context.Context, tx *sql.Tx, ids ...string) (int,
 	return b.endFound(ctx, tx, ids)
 }
 
+// SeatsOfMember are the seats that a list of the member's reservations reads.
+func (b *Booking) SeatsOfMember(ctx context.Context, member string) (map[string][]string, error) {
+	return b.seatsOfMember(ctx, b.desk.store.Reader(), member)
+}
+
 // HoldIn reserves seats inside tx.
 func (b *Booking) HoldIn(ctx context.Context, tx *sql.Tx, id, member, show string, seats []string) error {
 	_, err := b.hold(ctx, tx, id, member, show, seats)

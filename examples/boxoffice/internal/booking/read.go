@@ -57,7 +57,7 @@ func (m *Reservations) list(ctx context.Context, member string) ([]Reservation, 
 
 func (m *Reservations) seatsOfMember(ctx context.Context, db *sql.DB, member string) (map[string][]string, error) {
 	seats := map[string][]string{}
-	return seats, store.Each(ctx, db, m.sql.SeatsOfMember, []any{member}, func(row *sql.Rows) error {
+	return seats, store.Each(ctx, db, m.sql.SeatsOfMember, []any{member, maxTickets}, func(row *sql.Rows) error {
 		var id, seat string
 		err := row.Scan(&id, &seat)
 		seats[id] = append(seats[id], seat)

@@ -46,9 +46,11 @@ LIMIT $2
 SELECT seat_id FROM reservation_seats WHERE reservation_id = $1 ORDER BY position
 
 -- name: SeatsOfMember
+-- Of the reservations that ByMember lists.
 SELECT s.reservation_id, s.seat_id
-FROM reservation_seats s JOIN reservations r ON r.reservation_id = s.reservation_id
-WHERE r.member_id = $1
+FROM (SELECT reservation_id FROM reservations WHERE member_id = $1
+      ORDER BY created_at DESC, reservation_id DESC LIMIT $2) r
+JOIN reservation_seats s ON s.reservation_id = r.reservation_id
 ORDER BY s.reservation_id, s.position
 
 -- name: Lock
