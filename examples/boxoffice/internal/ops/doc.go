@@ -69,6 +69,7 @@
 //	a sound box office passes every check                         TestSound
 //	each check fails when its subject is broken                   TestEachCheckCanFail
 //	a gateway with another ledger is found                        TestLedgerDisagrees
+//	an audit reads the tables in one snapshot                     TestOneSnapshot
 //	a payment that begins during an audit is in flight            TestPaymentDuringAudit
 //	a transport that hangs delays no report, last audit or scrape TestNobodyWaitsForTheTransport
 //	an unknown lag is not shown as 0                              TestTransportHangsFromTheStart, TestTransportThatCannotTell

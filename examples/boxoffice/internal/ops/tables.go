@@ -44,7 +44,7 @@ func (b *Books) tables(ctx context.Context) (tables, error) {
 }
 
 func (b *Books) readTables(ctx context.Context) (t tables, err error) {
-	tx, err := b.store.Reader().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	tx, err := b.store.Reader().BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
 	if err != nil {
 		return t, err
 	}
