@@ -19,6 +19,7 @@ var errDeclined = errors.New("the card was declined")
 type provider struct {
 	mu      sync.Mutex
 	file    *os.File
+	size    int64 // of its whole lines
 	charges map[string]charge
 }
 
@@ -34,21 +35,21 @@ func openProvider(path string) (*provider, error) {
 		return nil, err
 	}
 	p := &provider{file: file, charges: map[string]charge{}}
-	lines, whole := bufio.NewReader(file), int64(0)
+	lines := bufio.NewReader(file)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return p, file.Truncate(whole) // a line that a crash has cut was never answered
+			return p, file.Truncate(p.size) // a line that a crash has cut was never answered
 		}
 		var c charge
 		if err == nil {
 			err = json.Unmarshal(line, &c)
 		}
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("the provider's file %s after byte %d: %w", path, whole, err), file.Close())
+			return nil, errors.Join(fmt.Errorf("the provider's file %s after byte %d: %w", path, p.size, err), file.Close())
 		}
 		p.charges[c.Key] = c
-		whole += int64(len(line))
+		p.size += int64(len(line))
 	}
 }
 
@@ -64,13 +65,15 @@ func (p *provider) Charge(_ context.Context, key, card string, cents int64) erro
 		if err != nil {
 			return err
 		}
-		if _, err := p.file.Write(append(line, '\n')); err != nil {
-			return fmt.Errorf("the provider is not there: %w", err)
+		line = append(line, '\n')
+		_, err = p.file.Write(line)
+		if err == nil {
+			err = p.file.Sync()
 		}
-		if err := p.file.Sync(); err != nil {
-			return fmt.Errorf("the provider is not there: %w", err)
+		if err != nil { // a full disk leaves half a line, which the next one must not stand behind
+			return fmt.Errorf("the provider is not there: %w", errors.Join(err, p.file.Truncate(p.size)))
 		}
-		p.charges[key] = c
+		p.charges[key], p.size = c, p.size+int64(len(line))
 	}
 	if c.Declined {
 		return errDeclined
