@@ -45,7 +45,8 @@ type BatchConsumer struct {
 	Handler func(ctx context.Context, messages []*message.Message) error
 	// Guarded replaces Handler where each event must have one effect; see [Consumer]. HandleBatch
 	// of idempotency.Guard makes one. HandleEvents handles events of types that Handles reports; see
-	// [HandleBatch].
+	// [HandleBatch]. Its error, also a [BatchError], applies to all of them, because a guard rolls
+	// all of them back.
 	Guarded interface {
 		Group() string
 		Handles(eventType string) bool
@@ -114,7 +115,7 @@ func (c BatchConsumer) plan() (plan, error) {
 		if err := sameGroup(c.Topic, c.Group, c.Guarded); err != nil {
 			return plan{}, err
 		}
-		c.Handler = onlyTypesOf(c.Guarded.Handles, c.Guarded.HandleEvents)
+		c.Handler = onlyTypesOf(c.Guarded.Handles, together(c.Guarded.HandleEvents))
 	}
 	made := newConsumer(base)
 	made.handleBatch, made.batch = c.Handler, batching{size: c.Size, wait: c.Wait}
@@ -178,7 +179,8 @@ func translated(err error, indexes []int, failed BatchError) error {
 	return failed.OrNil()
 }
 
-// wholeError is the error of a whole batch inside a BatchError that holds others too.
+// wholeError is the error of a whole batch: inside a BatchError that holds others too, or around
+// one that counts for all.
 type wholeError struct {
 	error
 	of int // how many messages share it

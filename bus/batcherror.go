@@ -72,6 +72,8 @@ func partial(err error) BatchError {
 				return BatchError{}
 			}
 			return e
+		case wholeError:
+			return nil
 		case interface{ Unwrap() []error }:
 			all := e.Unwrap()
 			if len(all) != 1 {

@@ -92,7 +92,9 @@
 //	a batch is handed out when full, or after its wait            TestABatchGoesOutWhenItIsFullOrOldEnough
 //	a batch fills from the window, if necessary from one key      TestHowFarABatchFills
 //	in batches only the messages named by the handler fail        TestABatchErrorFailsOnlyWhatItNames
-//	… unless there is another error beside, as of a commit        TestAnErrorBesideABatchErrorFailsAll
+//	… unless there is another error beside, as of a commit, or
+//	a guard has rolled the batch back                             TestAnErrorBesideABatchErrorFailsAll,
+//	                                                              TestABatchErrorBehindAGuardFailsAll
 //	if a whole batch fails, only the culprit is dead-lettered     TestAWholeBatchThatFailsIsTakenApart
 //	order holds and nothing is lost in batches either             TestRandomHistoriesOfBatchesKeepOrderAndLoseNothing
 //	infrastructure pauses a batch consumer, uncounted             TestInfrastructurePausesABatchConsumer,

@@ -219,3 +219,30 @@ func TestGuardedConsumersGetTheTransaction(t *testing.T) {
 		}
 	}
 }
+
+// A guard rolls the whole batch back when its handler fails, so a BatchError of the handler fails
+// the whole batch: an event that it does not name has no effect yet, and is not acknowledged.
+func TestABatchErrorBehindAGuardFailsAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memBus(t)
+		effects, calls := map[string]int{}, 0
+		fn := func(_ context.Context, _ idempotency.NoTx, fresh []event.Event) error {
+			if calls++; calls == 1 {
+				return bus.BatchError{0: errors.New("timeout")}
+			}
+			for _, e := range fresh {
+				effects[e.AggregateID]++
+			}
+			return nil
+		}
+		r := start(t, b, bus.RunnerConfig{}, bus.BatchConsumer{
+			Topic: "t", Group: "g", Guarded: guardOf(t, memidempotency.New(), "g").HandleBatch(fn),
+		})
+		publish(t, b, "t", typed(t, "a", "Paid", 1), typed(t, "b", "Paid", 1))
+		time.Sleep(time.Minute)
+		r.stop(t)
+		if effects["a"] != 1 || effects["b"] != 1 || lag(t, b, "t", "g") != 0 {
+			t.Errorf("effects %v, %d messages left; want one of each, and none left", effects, lag(t, b, "t", "g"))
+		}
+	})
+}

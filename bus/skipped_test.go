@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,9 +36,9 @@ func typed(t *testing.T, key, typ string, sequence uint64) *message.Message {
 // end a pause, and makes no suspects of the messages that the pause holds. In an outage of an hour
 // none of them becomes a dead letter, although other events get through all the time.
 func TestSkippedEventsDoNotEndAPause(t *testing.T) {
-	down := true
+	var down atomic.Bool
 	handle := func(context.Context, event.Event) error {
-		if down {
+		if down.Load() {
 			return errDown
 		}
 		return nil
@@ -60,7 +61,7 @@ func TestSkippedEventsDoNotEndAPause(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				down = true
+				down.Store(true)
 				b := memBus(t)
 				r := start(t, b, bus.RunnerConfig{}, test.consumer)
 				const minutes = 60
@@ -77,7 +78,7 @@ func TestSkippedEventsDoNotEndAPause(t *testing.T) {
 				if skipped := s.Ignored + s.Obsolete; skipped < 2*minutes-1 {
 					t.Errorf("%d of %d events without work were acknowledged in the pause", skipped, 2*minutes)
 				}
-				down = false
+				down.Store(false)
 				time.Sleep(time.Minute)
 				synctest.Wait()
 				if s := r.Status()[0]; s.Paused || s.Handled != 1 || lag(t, b, "t", "g") != 0 {
