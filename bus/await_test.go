@@ -205,3 +205,30 @@ func TestPing(t *testing.T) {
 	require.NoError(t, b.Close())
 	require.ErrorIs(t, b.Ping(t.Context()), bus.ErrClosed)
 }
+
+// silent is a driver whose server never answers a Declare.
+type silent struct{ driver.Driver }
+
+func (silent) Declare(ctx context.Context, _ ...bus.Topic) error {
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+// Close also ends Watermill's SubscribeInitialize, which has no context.
+func TestCloseEndsSubscribeInitialize(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sub, err := bus.New("silent", silent{memBus(t).Driver()}).Subscriber("g", bus.SubscriberConfig{})
+		require.NoError(t, err)
+		initialized := make(chan error, 1)
+		go func() { initialized <- sub.(message.SubscribeInitializer).SubscribeInitialize("t") }()
+		synctest.Wait()
+		require.NoError(t, sub.Close())
+		synctest.Wait()
+		select {
+		case err := <-initialized:
+			require.ErrorIs(t, err, bus.ErrClosed)
+		default:
+			t.Fatal("it waits for the server after Close")
+		}
+	})
+}

@@ -147,9 +147,13 @@ func (d *dispatcher) tryOpen(ctx context.Context, topic string) (driver.Source, 
 	return source, nil
 }
 
-// SubscribeInitialize is Watermill's request to prepare a topic. It makes the topic and the group.
+// SubscribeInitialize is Watermill's request to prepare a topic. It makes the topic and the group,
+// and ends with Close.
 func (d *dispatcher) SubscribeInitialize(topic string) error {
-	err := d.bus.driver.Declare(context.Background(), Topic{Name: topic, Groups: []string{d.consumer.Group}})
+	err := d.bus.driver.Declare(d.closing, Topic{Name: topic, Groups: []string{d.consumer.Group}})
+	if d.closing.Err() != nil {
+		err = ErrClosed
+	}
 	if err != nil {
 		return fmt.Errorf("bus: initialize %s: %w", topic, err)
 	}

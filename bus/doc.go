@@ -85,7 +85,8 @@
 //	infrastructure while the server is absent                     bustest AnAbsentServerIsWaitedFor
 //	consumers wait for it, at most 30 s between tries, and log it TestRunWaitsForAnAbsentServer,
 //	                                                              TestSubscribeWaitsForAnAbsentServer
-//	the end of the context, or Close, ends that wait at once      TestTheEndOfTheContextEndsTheWait
+//	the end of the context, or Close, ends that wait at once      TestTheEndOfTheContextEndsTheWait,
+//	                                                              TestCloseEndsSubscribeInitialize
 //	an error that is not infrastructure ends Run                  TestAPermanentErrorEndsRun
 //	so does the end of its bus                                    TestClosingTheBusEndsRun
 //
