@@ -16,6 +16,8 @@ var ErrHeldBack = errors.New("bus: held back behind an earlier message of its ke
 // BatchError is the error of a batch handler when only some messages of its batch failed: the
 // errors of these messages, by their index in the batch. The messages it does not name are done,
 // also those whose error is nil. An error that joins it with others applies to the whole batch.
+// Return it outside of a transaction: inside, it would roll back the effects of the messages that
+// are then acknowledged.
 //
 //	failed := bus.BatchError{}
 //	for i, e := range events {

@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-go/millrace/fault"
 )
 
-// EventHandler handles one decoded event. Its context ends when this consumer no longer holds
-// the message. The class of the returned error, see package fault, decides what happens to the
+// EventHandler handles one decoded event. Its context ends when this consumer does not
+// hold the message any more. The class of the returned error, see package fault, decides what happens to the
 // message.
 type EventHandler = func(ctx context.Context, e event.Event) error
 

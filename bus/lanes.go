@@ -56,7 +56,7 @@ func (l *lanes) mark(ln *lane, since time.Time) {
 	l.available += len(ln.queue)
 }
 
-// unmark records that a lane is no longer ready.
+// unmark records that a lane is not ready.
 func (l *lanes) unmark(ln *lane) {
 	ln.ready = false
 	l.available -= len(ln.queue)

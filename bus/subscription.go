@@ -26,7 +26,7 @@ type subscription struct {
 	lostBy   error              // why the source has ended by itself; read after fetched
 	room     chan struct{}      // capacity 1: the window has room again, or the gate is open
 	drained  chan struct{}      // closed when it is stopped and no message is out
-	over     chan struct{}      // closed: no longer wait for answers
+	over     chan struct{}      // closed: wait for no more answers
 	done     chan struct{}      // closed when it has ended, except workers of handlers still at work
 	err      error              // of closing the source; read after done
 

@@ -37,7 +37,7 @@ type Place struct {
 }
 
 // Moved is the effect of a reset on the group. It is counted while the group does not move:
-// messages published meanwhile may be included, and messages acknowledged behind the old
+// messages published during the count may be included, and messages acknowledged behind the old
 // position may be missing. Kafka counts offsets, also those of transaction markers.
 type Moved struct {
 	Again   int64 // messages before the group's old position that the group gets again
@@ -56,7 +56,7 @@ type GroupAdmin interface {
 type GroupResetter interface {
 	// ResetGroup moves a group that has no members, and deletes everything else that the
 	// transport stores for the group: acknowledgements behind its position, counts of crashes. A
-	// member that starts meanwhile gets the group before or after the reset, never between. With
+	// member that starts during a reset gets the group before or after it, never between. With
 	// dryRun it changes nothing.
 	ResetGroup(ctx context.Context, topic, group string, to Place, dryRun bool) (Moved, error)
 }

@@ -63,7 +63,7 @@ func (d *adapter) Source(ctx context.Context, topic, group string, _ int) (drive
 			return nil, err
 		}
 		return wmsource.Own(ctx, subscriber, topic)
-	}, func(s driver.Source) { s.Close() }) //nolint:errcheck // nobody waits for it any more
+	}, func(s driver.Source) { s.Close() }) //nolint:errcheck // no caller waits for it
 	if err != nil {
 		return nil, d.judge(fmt.Errorf("subscribe to %s in %s: %w", topic, group, err))
 	}

@@ -35,5 +35,5 @@
 //
 // If a transaction is lost while a handler works, its message is redelivered in a new one; the
 // lost run is not counted as an attempt. If the commit of an acknowledgement is still under way
-// 5 s after Close began, Close no longer waits for it.
+// 5 s after Close began, Close does not wait for it any more.
 package txbus

@@ -149,7 +149,7 @@ func (c *committer) extend(ctx context.Context) error {
 }
 
 // movedTogether is how many cursors are moved in one transaction. On a busy server a transaction
-// takes a tenth of a second, and the other leases must not expire meanwhile.
+// takes a tenth of a second, in which the other leases must not expire.
 const movedTogether = 16
 
 // move moves the cursors, which also extends their leases. The other leases are extended first,

@@ -52,7 +52,7 @@
 //	a new group starts at the earliest retained message             TestGroupsAreIndependent
 //	old messages are removed when every group has passed them       TestDeclareAndPrune
 //	a group is moved under all of its leases: a member that starts
-//	meanwhile waits; a member that is live or has just crashed
+//	then waits; a member that is live or has just crashed
 //	prevents the move                                               TestAMemberThatStartsDuringAResetWaitsForIt,
 //	                                                                TestMembersAndLeasesAreLive,
 //	                                                                TestACrashedMembersGroupIsLive

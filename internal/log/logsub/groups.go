@@ -181,8 +181,8 @@ func (h *Hub) vacant(ctx context.Context, topic Topic, group string) error {
 	return err
 }
 
-// alone calls do with all leases of a group that has no members. A member that starts meanwhile
-// waits for the leases.
+// alone calls do with all leases of a group that has no members. A member that starts during
+// the call waits for the leases.
 func (h *Hub) alone(ctx context.Context, topic Topic, group string, do func(context.Context, []log.Lease) error) (err error) {
 	if err := h.vacant(ctx, topic, group); err != nil {
 		return err
