@@ -24,6 +24,7 @@
 //	with three replicas, a lost leader loses nothing either       TestClusterFailover
 //	too few servers for the replicas are an outage                TestTooFewServers
 //	broken connections lose nothing, order holds                  TestConnectionsCut
+//	a server that refuses the sign-in for a while is an outage    TestPasswordRefusedForAWhile
 //	batches of several processes at once are stored whole, once   TestBatchesAtOnce
 //	an unfinished batch takes no messages of the next one         TestUnfinishedBatch
 //	Publish ends with its context and reports known outcomes      TestStalledServer

@@ -3,7 +3,9 @@ package natsbus_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/url"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -138,4 +140,41 @@ func TestNothingOvertakesARefusedMessage(t *testing.T) {
 	require.ErrorAs(t, err, &large)
 	require.ErrorIs(t, err, nats.ErrMaxPayload)
 	require.Equal(t, []driver.Outcome{driver.Refused, driver.Refused}, large.Outcomes)
+}
+
+// A server that refuses the password for a while, as when it is changed at the servers before it
+// is changed here, is an outage: work goes on when the server accepts it again.
+func TestPasswordRefusedForAWhile(t *testing.T) {
+	right := &server.Options{Username: "app", Password: "right"}
+	s := natstest.Start(t, right)
+	wrong := right.Clone()
+	wrong.Password = "wrong"
+	var dials dialer
+	closed := make(chan struct{})
+	b := open(t, natsbus.Config{Options: []nats.Option{
+		nats.SetCustomDialer(&dials),
+		nats.ClosedHandler(func(*nats.Conn) { close(closed) }),
+	}}, "nats://app:right@"+s.Addr().String())
+	publish(t, b, "topic", keyed("k", "1"))
+	require.NoError(t, s.ReloadOptions(wrong))
+	until(t, "the password was refused a few times", func() bool {
+		select {
+		case <-closed:
+			t.Fatal("the connection is closed for good")
+		default:
+		}
+		return dials.Load() >= 6 // the last one may be under way
+	})
+	err := b.Publisher().Publish("topic", keyed("k", "2"))
+	require.Equal(t, fault.Infrastructure, fault.Of(err), "%v", err)
+	require.NoError(t, s.ReloadOptions(right))
+	until(t, "a message is accepted", func() bool { return b.Publisher().Publish("topic", keyed("k", "2")) == nil })
+}
+
+// dialer counts its connections.
+type dialer struct{ atomic.Int32 }
+
+func (d *dialer) Dial(network, address string) (net.Conn, error) {
+	d.Add(1)
+	return net.Dial(network, address)
 }

@@ -20,6 +20,10 @@ import (
 // leader in a few seconds; the request is then repeated.
 const answerTimeout = 5 * time.Second
 
+// logAgain is how long an error of the connection that repeats itself is not logged again: a
+// refused sign-in does so with each attempt to connect.
+const logAgain = 30 * time.Second
+
 // fastBatches is the level of JetStream's API with batches in order: NATS 2.14.
 const fastBatches = 4
 
@@ -50,8 +54,15 @@ func (l *link) connect(ctx context.Context, logger *slog.Logger) (err error) {
 	// A message that cannot be sent now fails now, or it would arrive after its caller got an
 	// error.
 	o.ReconnectBufSize = -1
+	// Otherwise the client closes the connection for good when its sign-in is refused twice.
+	o.IgnoreAuthErrorAbort = true
+	var last string // of the errors, which come one after the other
+	var logged time.Time
 	o.AsyncErrorCB = func(_ *nats.Conn, _ *nats.Subscription, err error) {
-		logger.Warn("bus: the connection to NATS has trouble", slog.Any("error", err))
+		if now := err.Error(); now != last || time.Since(logged) > logAgain {
+			last, logged = now, time.Now()
+			logger.Warn("bus: the connection to NATS has trouble", slog.Any("error", err))
+		}
 	}
 	if l.conn, err = o.Connect(); err != nil {
 		return fault.MarkInfrastructure(err)
