@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -44,23 +46,49 @@ func (s *store) append(ctx context.Context, entries []logdriver.Entry) error {
 	for _, e := range entries {
 		byLane[e.Lane] = append(byLane[e.Lane], e)
 	}
+	failed := failures{}
 	for len(byLane) > 0 {
-		var calls []*call
-		var sizes []int
-		var into []partition
+		var all []chunk
 		for lane, rest := range byLane {
 			n := logdriver.Chunk(rest, most, appendBytes, func(e logdriver.Entry) int { return len(e.Payload) + len(e.Headers) })
 			if byLane[lane] = rest[n:]; len(rest) == n {
 				delete(byLane, lane)
 			}
 			p := s.partition(lane)
-			calls, sizes, into = append(calls, s.appending(p, rest[:n])), append(sizes, n), append(into, p)
+			all = append(all, chunk{s.appending(p, rest[:n]), lane, n, p})
 		}
-		if err := s.send(ctx, calls, sizes, into); err != nil {
-			return err
+		s.send(ctx, all, failed)
+		for lane := range failed {
+			delete(byLane, lane)
 		}
 	}
+	if len(failed) > 0 {
+		return failed
+	}
 	return nil
+}
+
+// failures are the errors of an append, by lane. The entries of the other lanes are appended.
+type failures map[int]error
+
+// Error and Unwrap implement error.
+func (f failures) Error() string { return errors.Join(f.Unwrap()...).Error() }
+
+func (f failures) Unwrap() (all []error) {
+	for _, lane := range slices.Sorted(maps.Keys(f)) {
+		all = append(all, f[lane])
+	}
+	return all
+}
+
+// Lane tells the publisher which of the calls that share an append have failed.
+func (f failures) Lane(lane int) error { return f[lane] }
+
+// chunk is the part of a lane's entries that one script appends.
+type chunk struct {
+	*call
+	lane, size int
+	into       partition
 }
 
 // appendOne appends to an existing stream by a plain command, which costs a server a third
@@ -85,27 +113,30 @@ func (s *store) appending(p partition, entries []logdriver.Entry) *call {
 	return &call{script: s.scripts.append, keys: []string{p.stream}, args: args}
 }
 
-// send appends by one script to each partition, in one round trip.
-func (s *store) send(ctx context.Context, calls []*call, sizes []int, into []partition) error {
-	if err := s.replicated(ctx, calls); err != nil {
-		return err
+// send appends by one script to each partition, in one round trip, and notes what has failed.
+func (s *store) send(ctx context.Context, all []chunk, failed failures) {
+	calls := make([]*call, len(all))
+	for i, c := range all {
+		calls[i] = c.call
 	}
-	for i, c := range calls {
+	unconfirmed := s.replicated(ctx, calls)
+	for _, c := range all {
 		length, err := c.result.Int()
-		if err == nil && length < 0 {
-			length, err = s.makeRoom(ctx, c, into[i])
+		switch {
+		case err != nil:
+		case length < 0:
+			length, err = s.makeRoom(ctx, c.call, c.into)
+		default:
+			err = unconfirmed
+		}
+		if err == nil && length == c.size {
+			// The stream is new, or was lost: the topic may be lost too.
+			err = s.restore(ctx, c.into.Topic)
 		}
 		if err != nil {
-			return err
-		}
-		if length == sizes[i] {
-			// The stream is new, or was lost: the topic may be lost too.
-			if err := s.restore(ctx, into[i].Topic); err != nil {
-				return err
-			}
+			failed[c.lane] = err
 		}
 	}
-	return nil
 }
 
 // makeRoom removes messages that every group has acknowledged, before their retention is
@@ -114,10 +145,11 @@ func (s *store) makeRoom(ctx context.Context, c *call, p partition) (length int,
 	if err := s.scripts.prune.Run(ctx, s.client, []string{p.stream}, time.Now().UnixMilli(), 0).Err(); err != nil {
 		return 0, err
 	}
-	if err := s.replicated(ctx, []*call{c}); err != nil {
-		return 0, err
+	unconfirmed := s.replicated(ctx, []*call{c})
+	if length, err = c.result.Int(); err == nil {
+		err = unconfirmed
 	}
-	if length, err = c.result.Int(); err == nil && length < 0 {
+	if err == nil && length < 0 {
 		err = fault.MarkInfrastructure(fmt.Errorf("%w: %s has %d messages that not every group has acknowledged; let them catch up, or raise ?maxlen=",
 			errFull, p.stream, s.cfg.MaxLen))
 	}

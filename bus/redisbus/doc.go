@@ -32,6 +32,7 @@
 //	killed consumers lose nothing and skip nothing                TestKilledConsumers
 //	a holder that lost its lease moves nothing                    TestFencing
 //	messages of a call to one partition are appended all or none  TestErrorClasses
+//	a partition that refuses messages fails no calls to others    TestAFullTopicLeavesOthersAlone
 //	Watermill's own publisher and subscriber work beside          TestWatermillReadsAndWrites
 //	pending entries of XREADGROUP are reclaimed                   TestPendingIsReclaimed
 //	XINFO GROUPS shows unacknowledged messages                    TestNativeLag, TestLagByCounting

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -206,5 +207,42 @@ func TestLargeCall(t *testing.T) {
 			t.Fatalf("message %d came as the %dth", i, i)
 		}
 		m.Ack()
+	}
+}
+
+// A full topic fails no call that publishes to another topic at the same moment: calls share
+// round trips to Redis.
+func TestAFullTopicLeavesOthersAlone(t *testing.T) {
+	const bound, calls = 1000, 200
+	p := single(t)
+	b := open(t, redisbus.Config{Partitions: 1}, p.url+"&maxlen="+fmt.Sprint(bound))
+	if err := b.Declare(t.Context(), bus.Topic{Name: "full", Groups: []string{"slow"}}); err != nil {
+		t.Fatal(err)
+	}
+	var all []*message.Message
+	for n := range bound {
+		all = append(all, keyed("k", fmt.Sprint(n)))
+	}
+	publish(t, b, "full", all...)
+	var work sync.WaitGroup
+	for range 4 {
+		work.Go(func() {
+			for range calls {
+				if err := b.Publisher().Publish("full", keyed("k", "refused")); !errors.Is(err, redisbus.ErrFull) || fault.Of(err) != fault.Infrastructure {
+					t.Errorf("publishing into a full stream: %v (%v)", err, fault.Of(err))
+				}
+			}
+		})
+		work.Go(func() {
+			for n := range calls {
+				if err := b.Publisher().Publish("other", keyed("k", fmt.Sprint(n))); err != nil {
+					t.Errorf("publishing into another: %v", err)
+				}
+			}
+		})
+	}
+	work.Wait()
+	if n := p.client.XLen(t.Context(), p.prefix+"full").Val(); n != bound {
+		t.Errorf("the full topic has %d messages, want %d", n, bound)
 	}
 }

@@ -20,7 +20,8 @@ type Backend struct {
 	// Directory holds the other state that the instances share.
 	Directory Directory
 	// Append adds entries to the log, all or none. It does so in the transaction that ctx
-	// carries if Joins reports true; otherwise it has committed them when it returns.
+	// carries if Joins reports true; otherwise it has committed them when it returns. Without
+	// transactions it can fail for some lanes only; see partial.
 	Append func(ctx context.Context, entries []log.Entry) error
 	// Begin runs fn in a transaction and commits it when fn returns nil. It joins a transaction
 	// of the same database that ctx carries, as sqltx.Do does, and passes it on in the context

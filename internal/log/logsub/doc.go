@@ -16,6 +16,7 @@
 //	a write that panics fails its own calls                         TestPublishSurvivesAPanic
 //	a driver's errors have its name, a class and a sentinel         TestTranslate
 //	a refused message fails alone                                   TestPublishErrorsReachTheRightCaller
+//	without transactions, calls to a lane that fails fail alone     TestLanesFailApart
 //	order per key, also while members join and leave                TestHandOverKeepsOrder
 //	no repeats without a crash                                      TestHandOverKeepsOrder
 //	at most a window of messages is unacknowledged                  TestWindowBoundsWhatIsOut, TestWindow

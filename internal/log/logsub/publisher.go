@@ -108,7 +108,7 @@ func (p *Publisher) publish(topic string, messages []*message.Message) (driver.O
 }
 
 // commit writes the entries of several calls in one transaction. If the database refuses an
-// entry, each call gets a transaction of its own.
+// entry, each call gets a transaction of its own. Without transactions, some calls can fail alone.
 func (p *Publisher) commit(ctx context.Context, calls [][]log.Entry) ([]error, error) {
 	outcomes := make([]error, len(calls))
 	if len(calls) == 1 {
@@ -116,6 +116,14 @@ func (p *Publisher) commit(ctx context.Context, calls [][]log.Entry) ([]error, e
 		return outcomes, nil
 	}
 	err := p.write(ctx, slices.Concat(calls...))
+	if apart, ok := errors.AsType[partial](err); ok {
+		for i, entries := range calls {
+			for _, e := range entries {
+				outcomes[i] = cmp.Or(outcomes[i], apart.Lane(e.Lane))
+			}
+		}
+		return outcomes, nil
+	}
 	if err == nil || fault.Of(err, p.hub.b.classifiers()...) != fault.Permanent {
 		return outcomes, err
 	}
@@ -123,6 +131,13 @@ func (p *Publisher) commit(ctx context.Context, calls [][]log.Entry) ([]error, e
 		outcomes[i] = p.write(ctx, entries)
 	}
 	return outcomes, nil
+}
+
+// partial is the error of an Append without a transaction that has failed for some lanes only.
+type partial interface {
+	error
+	// Lane returns the error of a lane; nil if its entries are appended.
+	Lane(lane int) error
 }
 
 func bytesOf(entries []log.Entry) (n int) {
@@ -160,7 +175,7 @@ func (p *Publisher) write(ctx context.Context, entries []log.Entry) error {
 		})
 	}
 	err := p.hub.b.Append(ctx, entries)
-	if err == nil {
+	if _, some := errors.AsType[partial](err); some || err == nil {
 		wake()
 	}
 	return err

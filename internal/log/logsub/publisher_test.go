@@ -286,3 +286,54 @@ func TestPublisherCloseWaits(t *testing.T) {
 		i.link.fail.Store(nil)
 	})
 }
+
+// cutLane is the error of an append that has failed for one lane only.
+type cutLane int
+
+func (cutLane) Error() string { return "one lane is cut" }
+func (cutLane) Unwrap() error { return errCut }
+
+func (c cutLane) Lane(lane int) error {
+	if lane == int(c) {
+		return errCut
+	}
+	return nil
+}
+
+// Of calls that share an append, only those fail whose lanes have failed.
+func TestLanesFailApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		i := start(t, m, one)
+		for _, topic := range []string{"good", "bad"} {
+			if err := i.Publisher().Publish(topic, msg("k#0")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		bad := m.entries[1].Lane
+		fail := func(op string) error {
+			switch op {
+			case "begin":
+				time.Sleep(time.Millisecond)
+			case "append":
+				return cutLane(bad)
+			}
+			return nil
+		}
+		i.link.fail.Store(&fail)
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() {
+				if err := i.Publisher().Publish("good", msg("k#1")); err != nil {
+					t.Errorf("on a lane that has not failed: %v", err)
+				}
+			})
+			wg.Go(func() {
+				if err := i.Publisher().Publish("bad", msg("k#1")); !errors.Is(err, errCut) {
+					t.Errorf("on a lane that has failed: %v", err)
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
