@@ -4,12 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/bus/driver/logdriver"
 	"github.com/millrace-go/millrace/fault"
 )
@@ -21,14 +24,11 @@ const (
 	batchBytes   = 4 << 20
 )
 
-// append is logdriver.Backend.Append. The entries of a topic go in one batch of JetStream,
-// so that the server stores them in order, and nothing behind one that it does not store;
-// more than fit go in several, one after the other.
+// append is logdriver.Backend.Append. Topics are independent: each has a stream, which can fail
+// alone.
 func (s *store) append(ctx context.Context, entries []logdriver.Entry) error {
-	entries = slices.Clone(entries)
-	slices.SortStableFunc(entries, func(a, b logdriver.Entry) int { return strings.Compare(a.Topic, b.Topic) })
-	messages := make([]*nats.Msg, len(entries))
-	for i, e := range entries {
+	of := make(map[string][]*nats.Msg)
+	for _, e := range entries {
 		m := s.message(e)
 		if e.MessageID != "" && !fits(e.MessageID) {
 			return fault.MarkPermanent(fmt.Errorf("the message's id %.80q is no header of NATS; give one without control characters, and without spaces at its ends", e.MessageID))
@@ -37,13 +37,44 @@ func (s *store) append(ctx context.Context, entries []logdriver.Entry) error {
 			return fault.MarkPermanent(fmt.Errorf("message %s has %d bytes with its metadata: %w, which is %d; raise max_payload on the server, or publish less",
 				e.MessageID, m.Size(), nats.ErrMaxPayload, s.conn.MaxPayload()))
 		}
-		messages[i] = m
+		of[e.Topic] = append(of[e.Topic], m)
 	}
-	for at := 0; at < len(entries); {
-		topic, rest := entries[at].Topic, messages[at:]
-		if n := slices.IndexFunc(entries[at:], func(e logdriver.Entry) bool { return e.Topic != topic }); n > 0 {
-			rest = rest[:n]
+	failed := failures{store: s, topics: make(map[string]error)}
+	var mu sync.Mutex
+	err := kit.Each(slices.Sorted(maps.Keys(of)), func(topic string) error {
+		err := s.appendTo(ctx, topic, of[topic])
+		if err != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			failed.topics[topic] = err
 		}
+		return err
+	})
+	if err == nil || len(of) == 1 {
+		return err
+	}
+	failed.error = err
+	return failed
+}
+
+// failures are the errors of an append, by topic. The entries of the other topics are appended.
+type failures struct {
+	error
+	store  *store
+	topics map[string]error
+}
+
+// Unwrap returns the joined errors.
+func (f failures) Unwrap() error { return f.error }
+
+// Lane tells the publisher which of the calls that share an append have failed.
+func (f failures) Lane(lane int) error { return f.topics[f.store.lanes.Partition(lane).Topic] }
+
+// appendTo sends a topic's messages in one batch of JetStream, so that the server stores them
+// in order, and nothing behind one that it does not store; more than fit go in several, one
+// after the other.
+func (s *store) appendTo(ctx context.Context, topic string, rest []*nats.Msg) error {
+	for len(rest) > 0 {
 		batch := rest[:logdriver.Chunk(rest, batchEntries, batchBytes, (*nats.Msg).Size)]
 		err := s.send(ctx, batch)
 		if isGone(err) {
@@ -55,7 +86,7 @@ func (s *store) append(ctx context.Context, entries []logdriver.Entry) error {
 		if err != nil {
 			return err
 		}
-		at += len(batch)
+		rest = rest[len(batch):]
 	}
 	return nil
 }

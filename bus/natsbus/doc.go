@@ -30,6 +30,7 @@
 //	Publish ends with its context and reports known outcomes      TestStalledServer
 //	of one call, nothing overtakes a message that was refused     TestNothingOvertakesARefusedMessage
 //	batches of any size are stored and read whole                 TestLargeBatches
+//	a topic that stores nothing fails no calls to others          TestATopicThatFailsLeavesOthersAlone
 //	a holder that lost its lease moves nothing                    TestFencing
 //	a lost answer loses no lease                                  TestLostAnswerLosesNoLease
 //	one of many members gets a free lease                         TestLeaseRush

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -177,4 +178,46 @@ type dialer struct{ atomic.Int32 }
 func (d *dialer) Dial(network, address string) (net.Conn, error) {
 	d.Add(1)
 	return net.Dial(network, address)
+}
+
+// A topic whose stream stores nothing fails no call that publishes to another topic at the same
+// moment: calls share a round of batches.
+func TestATopicThatFailsLeavesOthersAlone(t *testing.T) {
+	const calls = 100
+	s := natstest.Start(t, &server.Options{})
+	b := open(t, natsbus.Config{Partitions: 1}, s.ClientURL())
+	publish(t, b, "other", keyed("k", "0"))
+	publish(t, b, "full", keyed("k", "0"))
+	conn, err := nats.Connect(s.ClientURL())
+	require.NoError(t, err)
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	require.NoError(t, err)
+	full, err := js.Stream(t.Context(), "millrace+full")
+	require.NoError(t, err)
+	settings := full.CachedInfo().Config
+	settings.MaxMsgs, settings.Discard = 1, jetstream.DiscardNew
+	_, err = js.UpdateStream(t.Context(), settings)
+	require.NoError(t, err)
+	var work sync.WaitGroup
+	for range 4 {
+		work.Go(func() {
+			for range calls {
+				if err := b.Publisher().Publish("full", keyed("k", "refused")); fault.Of(err) != fault.Infrastructure {
+					t.Errorf("publishing into a full stream: %v (%v)", err, fault.Of(err))
+				}
+			}
+		})
+		work.Go(func() {
+			for n := range calls {
+				if err := b.Publisher().Publish("other", keyed("k", fmt.Sprint(n))); err != nil {
+					t.Errorf("publishing into another: %v", err)
+				}
+			}
+		})
+	}
+	work.Wait()
+	other, err := js.Stream(t.Context(), "millrace+other")
+	require.NoError(t, err)
+	require.EqualValues(t, 1+4*calls, other.CachedInfo().State.Msgs)
 }

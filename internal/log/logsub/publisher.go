@@ -121,6 +121,9 @@ func (p *Publisher) commit(ctx context.Context, calls [][]log.Entry) ([]error, e
 			for _, e := range entries {
 				outcomes[i] = cmp.Or(outcomes[i], apart.Lane(e.Lane))
 			}
+			if fault.Of(outcomes[i], p.hub.b.classifiers()...) == fault.Permanent {
+				outcomes[i] = p.write(ctx, entries) // another call's entry may be at fault
+			}
 		}
 		return outcomes, nil
 	}
