@@ -33,6 +33,7 @@
 //	a handler may take longer than the visibility timeout, also
 //	while SQS does not answer a request to delete messages        TestVisibilityIsExtended, TestAHangingDeleteTakesNothingBack
 //	a source that is cut off loses its messages, contexts end     TestTakenBack, TestManyMessagesAreTakenBackInTime
+//	later messages of the key of a lost one come again behind it  TestLaterMessagesOfALostOneAreHandedBack
 //	Close waits for no answer that does not come                  TestAHangingDeleteTakesNothingBack,
 //	                                                              TestCloseDespiteAHangingRequest
 //	a lost answer costs no time: its messages are fetched again,

@@ -71,6 +71,7 @@ func (k *keeper) delete(t *taken) {
 func (k *keeper) release(t *taken) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	delete(k.held, t) // it must not be extended after that
 	k.releases = append(k.releases, t)
 	k.kick.Send()
 }

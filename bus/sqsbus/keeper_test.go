@@ -25,6 +25,8 @@ type pretended struct {
 	messages int             // that are not given yet
 	given    int             // the others
 	extended map[string]bool // receipts
+	returned map[string]bool // receipts
+	expired  string          // the receipt that is not extended
 }
 
 // client is a client of it.
@@ -47,7 +49,10 @@ func (p *pretended) Do(r *http.Request) (*http.Response, error) {
 	}
 	var asked struct {
 		MaxNumberOfMessages, WaitTimeSeconds int
-		Entries                              []struct{ ReceiptHandle string }
+		Entries                              []struct {
+			Id, ReceiptHandle string
+			VisibilityTimeout int
+		}
 	}
 	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
 		return nil, err
@@ -59,7 +64,14 @@ func (p *pretended) Do(r *http.Request) (*http.Response, error) {
 	case "ChangeMessageVisibilityBatch":
 		p.mu.Lock()
 		for _, e := range asked.Entries {
-			p.extended[e.ReceiptHandle] = true
+			switch {
+			case e.ReceiptHandle == p.expired:
+				answer = fmt.Sprintf(`{"Failed":[{"Id":%q,"Code":"InvalidParameterValue","SenderFault":true}]}`, e.Id)
+			case e.VisibilityTimeout == 0:
+				p.returned[e.ReceiptHandle] = true
+			default:
+				p.extended[e.ReceiptHandle] = true
+			}
 		}
 		p.mu.Unlock()
 	case "ReceiveMessage":
@@ -84,7 +96,7 @@ func (p *pretended) Do(r *http.Request) (*http.Response, error) {
 // take fetches all messages of a pretended SQS.
 func take(t *testing.T, p *pretended) (driver.Source, []driver.Delivery) {
 	t.Helper()
-	p.extended = map[string]bool{}
+	p.extended, p.returned = map[string]bool{}, map[string]bool{}
 	n := p.messages
 	b := open(t, sqsbus.Config{Client: p.client()}, "sqs://nowhere")
 	s, err := b.Driver().Source(t.Context(), "topic", "group", max(n, 1))
@@ -160,6 +172,30 @@ func TestCloseDespiteAHangingRequest(t *testing.T) {
 		}
 		if took := time.Since(began); took > 15*time.Second {
 			t.Errorf("Close took %s", took)
+		}
+	})
+}
+
+// When SQS has taken a message back, the later ones of its key are handed back too: SQS delivers
+// them again behind it.
+func TestLaterMessagesOfALostOneAreHandedBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pretended{messages: 3, expired: "receipt-2"} // of one key
+		s, all := take(t, p)
+		time.Sleep(11 * time.Second) // they are extended after 10 s
+		for i, ended := range []bool{false, true, true} {
+			if got := all[i].Context().Err() != nil; got != ended {
+				t.Errorf("the context of message %d has ended: %t, want %t", i+1, got, ended)
+			}
+		}
+		p.mu.Lock()
+		if p.returned["receipt-1"] || !p.returned["receipt-3"] {
+			t.Errorf("returned are %v, want the third", p.returned)
+		}
+		p.mu.Unlock()
+		all[0].Done()
+		if err := s.Close(); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/driver/kit"
+	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/eventlog"
 )
 
@@ -184,7 +185,7 @@ func (s *source) receive(ctx context.Context, a ask) (int, error) {
 			s.log.Error("bus: a message is delivered as far as it could be read", eventlog.Message(msg), slog.Any("error", err))
 		}
 		t := &taken{
-			source: s, receipt: aws.ToString(m.ReceiptHandle), until: until,
+			source: s, receipt: aws.ToString(m.ReceiptHandle), key: event.Key(msg), until: until,
 			message: busdriver.Message{ID: msg.UUID, Metadata: msg.Metadata, Payload: msg.Payload},
 		}
 		t.ctx, t.revoke = context.WithCancelCause(s.base)

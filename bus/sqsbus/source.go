@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/millrace-go/millrace/bus"
@@ -80,14 +82,43 @@ func (s *source) collect(most int) (all []busdriver.Delivery) {
 		t := s.waiting[0]
 		s.waiting = s.waiting[1:]
 		if t.left() <= 0 { // SQS may have given it to another consumer
-			s.room.Send()
-			s.keeper.forget(t)
+			s.lost(t)
 			continue
 		}
 		s.out[t] = struct{}{}
 		all = append(all, t)
 	}
 	return all
+}
+
+// drop forgets a message, and reports whether it was not settled. s.mu is held, here and below.
+func (s *source) drop(t *taken) bool {
+	n := len(s.waiting) + len(s.out)
+	s.waiting = slices.DeleteFunc(s.waiting, func(other *taken) bool { return other == t })
+	delete(s.out, t)
+	return len(s.waiting)+len(s.out) < n
+}
+
+// lost ends a dropped message. Later ones of its key are handed back: SQS delivers it again
+// when no message of its key is held, and it comes first then.
+func (s *source) lost(t *taken) {
+	s.keeper.forget(t)
+	s.room.Send()
+	if s.driver.cfg.Standard {
+		return
+	}
+	for _, later := range slices.AppendSeq(slices.Clone(s.waiting), maps.Keys(s.out)) {
+		if later.key != t.key || later.number < t.number {
+			continue
+		}
+		s.drop(later)
+		if later.left() > 0 {
+			s.keeper.release(later)
+		} else {
+			s.keeper.forget(later)
+		}
+		later.revoke(busdriver.ErrRevoked)
+	}
 }
 
 // run lasts until Close. It waits for a request for messages that is open then, so that the

@@ -17,6 +17,7 @@ type taken struct {
 	source  *source
 	message busdriver.Message
 	receipt string
+	key     string
 
 	number int                     // of the received messages; guarded by the source's mu
 	ctx    context.Context         // ends when SQS has given it to another consumer, or may have
@@ -80,9 +81,11 @@ func (t *taken) extend(until time.Time) {
 // lose takes the message away from its handler.
 func (t *taken) lose() {
 	t.revoke(busdriver.ErrRevoked)
-	t.settled(func(s *source) {
+	s := t.source
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.drop(t) {
 		s.log.Warn("bus: SQS has taken a message back, and delivers it again", slog.String("id", t.message.ID))
-		s.room.Send()
-		s.keeper.forget(t)
-	})
+		s.lost(t)
+	}
 }
