@@ -311,16 +311,20 @@ func TestLanesFailApart(t *testing.T) {
 			}
 		}
 		bad := m.entries[1].Lane
-		fail := func(op string) error {
-			switch op {
-			case "begin":
+		slow := func(op string) error {
+			if op == "begin" {
 				time.Sleep(time.Millisecond)
-			case "append":
+			}
+			return nil
+		}
+		i.link.fail.Store(&slow)
+		refuse := func(id string) error {
+			if strings.HasPrefix(id, "bad") {
 				return cutLane(bad)
 			}
 			return nil
 		}
-		i.link.fail.Store(&fail)
+		i.link.refuse.Store(&refuse)
 		var wg sync.WaitGroup
 		for range 10 {
 			wg.Go(func() {
@@ -329,7 +333,9 @@ func TestLanesFailApart(t *testing.T) {
 				}
 			})
 			wg.Go(func() {
-				if err := i.Publisher().Publish("bad", msg("k#1")); !errors.Is(err, errCut) {
+				m := msg("k#1")
+				m.UUID = "bad" + m.UUID
+				if err := i.Publisher().Publish("bad", m); !errors.Is(err, errCut) {
 					t.Errorf("on a lane that has failed: %v", err)
 				}
 			})
