@@ -35,6 +35,7 @@ type Shards struct {
 	// and get reads the setting.
 	put, check, get string
 	checked         atomic.Bool // the stored number is the configured one
+	appended        atomic.Bool // Ensure stored it, in a transaction that may be rolled back
 }
 
 // NewShards checks n; 0 means 1. The dialect is of package migrate, and settings is the table
@@ -81,7 +82,8 @@ func (s *Shards) exec(ctx context.Context, x sqltx.Execer, query string) (int64,
 }
 
 // Ensure compares the number within the caller's transaction, because the pool may have no
-// second connection. After the first match it costs nothing.
+// second connection. After the first match it costs nothing, unless the number was stored by
+// Ensure itself: then every call compares, until Store has.
 func (s *Shards) Ensure(ctx context.Context, tx sqltx.Execer) error {
 	if s.checked.Load() {
 		return nil
@@ -92,7 +94,9 @@ func (s *Shards) Ensure(ctx context.Context, tx sqltx.Execer) error {
 			return fmt.Errorf("check the number of shards: %w", s.withoutTables(err))
 		}
 		if n > 0 {
-			s.checked.Store(true)
+			if !s.appended.Load() { // or the row may be this transaction's own
+				s.checked.Store(true)
+			}
 			return nil
 		}
 		n, err = s.exec(ctx, tx, s.put)
@@ -100,6 +104,7 @@ func (s *Shards) Ensure(ctx context.Context, tx sqltx.Execer) error {
 			return fmt.Errorf("store the number of shards: %w", s.withoutTables(err))
 		}
 		if n > 0 {
+			s.appended.Store(true)
 			return nil // stored, if this transaction commits; so the next Append checks again
 		}
 	}
