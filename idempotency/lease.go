@@ -11,7 +11,7 @@ import (
 // its fencing token.
 type Claim = driver.Claim
 
-// ErrLeaseLost is returned for a claim that no longer holds its key: the deadline passed and
+// ErrLeaseLost is returned for a claim that does not hold its key any more: the deadline passed and
 // another worker took over. The receiver of the effect decides whether work with a stale token
 // counts.
 var ErrLeaseLost = driver.ErrLeaseLost

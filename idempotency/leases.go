@@ -25,7 +25,7 @@ type LeaseConfig struct {
 	// key; 30 s when zero. The claim is renewed each third of TTL.
 	TTL time.Duration
 	// Finish bounds how long completing or releasing is retried after the work, also after the
-	// context has ended; TTL when zero. The lease is renewed meanwhile.
+	// context has ended; TTL when zero. The lease is renewed for as long.
 	Finish time.Duration
 	// Logger receives errors that cannot be returned: a failed release, after which the key is
 	// free at its deadline. slog.Default() when nil.

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// ErrLeaseLost is returned for a claim that no longer holds its key: the deadline passed and
+// ErrLeaseLost is returned for a claim that does not hold its key any more: the deadline passed and
 // another worker took over, or the claim was completed or released before. The receiver of the
 // effect decides whether work with a stale token counts.
 var ErrLeaseLost = errors.New("idempotency: the lease was lost; another worker may hold the key now")
 
 // ErrInTransaction is returned for a claim inside a transaction on the lease store's own
 // database: other workers would not see the claim before the commit.
-var ErrInTransaction = errors.New("idempotency: a lease is claimed inside a transaction, where nobody would see it; claim it before the transaction begins")
+var ErrInTransaction = errors.New("idempotency: a lease is claimed inside a transaction, where no other worker would see it; claim it before the transaction begins")
 
 // ClaimState is the answer to a claim.
 type ClaimState uint8

@@ -56,7 +56,7 @@ func (s *store) do(ctx context.Context, key func() string,
 	return false, err
 }
 
-// stillThere refuses to commit if the transaction no longer exists. MySQL ends a deadlock by
+// stillThere refuses to commit if the transaction does not exist any more. MySQL ends a deadlock by
 // rolling one transaction back, and its session goes on outside any transaction: later
 // statements commit by themselves, and COMMIT returns no error.
 func (s *store) stillThere(ctx context.Context, key string) error {

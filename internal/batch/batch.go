@@ -127,7 +127,7 @@ func (c *Combiner[Q, A]) Do(ctx context.Context, request Q) (A, error) {
 	}
 }
 
-// Wait waits for the calls under way. No Do may begin meanwhile.
+// Wait waits for the calls under way. No Do may begin until Wait returns.
 func (c *Combiner[Q, A]) Wait() { c.calls.Wait() }
 
 // Load returns how many calls are under way, and how many requests wait for one.

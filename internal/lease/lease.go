@@ -32,7 +32,7 @@ type Term struct {
 	until, next time.Time // until is zero before the lease is held
 }
 
-// NewTerm makes the Term of a lease that lasts for ttl and is no longer used when margin of it
+// NewTerm makes the Term of a lease that lasts for ttl and is not used any more when margin of it
 // is left. The lease is not held yet: call Extended, or Keep, which requests it.
 func NewTerm(ttl, margin time.Duration) *Term { return &Term{ttl: ttl, margin: margin} }
 

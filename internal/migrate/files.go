@@ -46,7 +46,7 @@ func (s Set) migrations() ([]migration, error) {
 	slices.SortFunc(all, func(a, b migration) int { return cmp.Compare(a.version, b.version) })
 	for i := 1; i < len(all); i++ {
 		if all[i].version == all[i-1].version {
-			return nil, fmt.Errorf("%s and %s have the same version; number one of them anew", all[i-1].name, all[i].name)
+			return nil, fmt.Errorf("%s and %s have the same version; give one of them another number", all[i-1].name, all[i].name)
 		}
 	}
 	return all, nil

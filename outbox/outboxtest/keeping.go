@@ -153,7 +153,7 @@ func stats(ctx context.Context, h Harness) (err error) {
 	if st != want {
 		return fmt.Errorf("stats are %+v, want %+v", st, want)
 	}
-	// A parked event stands aside no longer.
+	// A parked event is not among the deferred ones.
 	b, err := h.Store.Read(ctx, l, driver.Query{Keys: []string{"aside"}, Limit: 1})
 	if err != nil || len(b.Items) != 1 {
 		return fmt.Errorf("reading aside returned %d events, %v; want 1", len(b.Items), err)

@@ -136,7 +136,7 @@ func (l *Log) agree(ctx context.Context, lane int, v view, limit int) (*pass, er
 	return p, nil
 }
 
-// give makes a pass, and meanwhile looks for the next one if the pass leaves rows. Its end is
+// give makes a pass, and during it looks for the next one if the pass leaves rows. Its end is
 // zero when another reader was first, or when the rows are not those of the look.
 func (l *Log) give(ctx context.Context, lane int, p pass, limit, later int) (passed, error) {
 	// A row's place is its id, shifted behind the last place given: the order of ids in one

@@ -109,7 +109,7 @@ func (l *Log) unreadNow() unread {
 
 // saw records rows of a lane that have places, up to last. A statement has found checked at its
 // place, and then last or the rows: so no crash came between. If another reader has recorded
-// rows behind checked meanwhile, saw records nothing, since these rows may be undone.
+// rows behind checked since, saw records nothing, since these rows may be undone.
 func (l *Log) saw(lane int, ids []int64, checked, last bound) {
 	for {
 		p := l.unread.Load()

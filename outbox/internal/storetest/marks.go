@@ -67,7 +67,7 @@ func (d Database) StatusMarksByID(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := marked() - before; n != 0 {
-			t.Errorf("with failures (%v) %d events were marked that nobody had read", failing, n)
+			t.Errorf("with failures (%v) %d events were marked that were not read", failing, n)
 		}
 		lease, err = store.Lease(ctx, 0, "me", time.Minute)
 		if err != nil {

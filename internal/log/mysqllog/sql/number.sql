@@ -1,5 +1,5 @@
--- Gives the rows of a list their places, if nobody has given any in the lane
--- since the list was made: one statement, so that no client can stall while it
+-- Gives the rows of a list their places, if none were given in the lane since
+-- the list was made: one statement, so that no client can stall while it
 -- keeps the lane locked. The list is joined and not put into IN (…), because for
 -- a long one the optimizer would rather read the whole table, and wait for the
 -- rows of open transactions: this way each row is met by its primary key alone.

@@ -1,5 +1,5 @@
 -- Why a lease was not given: no cursor, another system's, or held; or it is free by
--- now, because another statement appended meanwhile.
+-- now, because another statement has appended since.
 -- $1 consumer, $2 lane, $3 holder.
 SELECT
 	coalesce(bool_or(c.consumer = $1), false) AS present,
