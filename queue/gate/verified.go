@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"strings"
 	"sync"
 	"time"
 )
@@ -31,5 +32,5 @@ func (v *verified) keep(user, pass string, ends time.Time) {
 	if v.ends == nil || len(v.ends) >= mostVerified {
 		v.ends = map[visitorsPass]time.Time{}
 	}
-	v.ends[visitorsPass{user, pass}] = ends
+	v.ends[visitorsPass{user, strings.Clone(pass)}] = ends // it is a part of a header, which may be large
 }

@@ -2,6 +2,8 @@ package gate
 
 import (
 	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,4 +31,20 @@ func TestVerified(t *testing.T) {
 			t.Errorf("%d are kept", len(v.ends))
 		}
 	})
+}
+
+// TestVerifiedKeepsNoHeaders: a pass is a part of a request's header, which may be large.
+func TestVerifiedKeepsNoHeaders(t *testing.T) {
+	var v verified
+	const headers = 64
+	for i := range headers {
+		header := fmt.Sprintf("pass=%03d; others=%s", i, strings.Repeat("x", 1<<20))
+		v.keep("u", header[5:8], time.Now().Add(time.Minute))
+	}
+	runtime.GC()
+	var mem runtime.MemStats
+	runtime.ReadMemStats(&mem)
+	if len(v.ends) != headers || mem.HeapAlloc > headers<<20/2 {
+		t.Errorf("%d passes of three bytes keep %d MB", len(v.ends), mem.HeapAlloc>>20)
+	}
 }

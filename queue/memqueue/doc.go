@@ -17,6 +17,8 @@
 //	rules and changes that make no sense fail       TestBadRules
 //	orders stay within 2^53                         TestOrdersStayInRange
 //	an event without users leaves nothing behind    TestNobodyLeavesNothing
+//	a user costs an id, and not the request that
+//	brought it                                      TestUsersKeepNoHeaders
 //	rooms that are saved and restored go on as they
 //	were                                            TestWalksOverRestarts
 //	the time without a process takes no user's

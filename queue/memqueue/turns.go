@@ -157,7 +157,7 @@ func (m *room) visitTurn(t *turn, v driver.Visit, now int64, r driver.Rules) dri
 			m.turns.remove(t)
 			m.rate.add(now, 1)
 			m.stays.came++
-			return m.enter(v.User, t.order, now, r)
+			return m.enter(t.user, t.order, now, r)
 		}
 		t.last = now
 		m.turns.set(t, false, now+r.NoShow.Microseconds())

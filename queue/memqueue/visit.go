@@ -2,6 +2,7 @@ package memqueue
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/millrace-go/millrace/queue/driver"
 )
@@ -111,6 +112,7 @@ func (m *room) ahead(order int64) int { return m.turns.ahead() + m.line.ahead(or
 
 // arrive serves a Check of a user outside the room.
 func (m *room) arrive(v driver.Visit, now int64, r driver.Rules) driver.Outcome {
+	v.User = strings.Clone(v.User) // it may be a part of a large request
 	if order := m.comesBack(v, now, r); order > 0 {
 		return m.back(v.User, order, now, r)
 	}
