@@ -8,6 +8,7 @@
 //	a reload changes secrets, threshold and patterns, and no
 //	visitor loses the place                                        TestReload
 //	a wrong reload changes nothing                                 TestReload
+//	a reload while Redis is away holds                             TestReloadWhileRedisIsAway
 //	shutdown completes the requests in flight                      TestShutdownDrains
 //	a restart on a listener that is handed over refuses and cuts
 //	no connection                                                  TestGateRestartsUnderLoad

@@ -60,7 +60,8 @@ func (v *Server) AdminAddr() string {
 }
 
 // Reload goes on with other settings. Requests in flight end as they began, and all
-// places are kept: they are the store's. With an error nothing has changed.
+// places are kept: they are the store's. With an error nothing has changed. A store that is
+// away is none: the signs of life that it should have got are lost, which Config.Seen covers.
 func (v *Server) Reload(s Settings) error {
 	v.reloading.Lock()
 	defer v.reloading.Unlock()
@@ -74,7 +75,10 @@ func (v *Server) Reload(s Settings) error {
 	}
 	next.run()
 	v.now.Store(next)
-	return old.end()
+	if err := old.end(); err != nil {
+		s.Logger.Warn("gate: the reload holds, and signs of life of the last minute did not reach the store", slog.Any("error", err))
+	}
+	return nil
 }
 
 // Run serves until ctx ends, and then lets the requests in flight complete.

@@ -1,7 +1,9 @@
 package gateway_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -9,6 +11,7 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,6 +23,7 @@ import (
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/gateway"
 	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/internal/tcpproxy/proxytest"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/queuehttp"
 )
@@ -234,6 +238,55 @@ func TestReload(t *testing.T) {
 		t.Fatal(err)
 	}
 	inside.want(429, "place-needed", "POST", home+"/seats", "")
+}
+
+// A reload while Redis is away holds, and says that signs of life are lost: it is no mistake
+// of the operator's.
+func TestReloadWhileRedisIsAway(t *testing.T) {
+	at, _, _ := site(t)
+	redis, err := url.Parse(servicetest.Redis(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	between := proxytest.Start(t, redis.Host)
+	redis.Host = between.Addr()
+	s := settings(at)
+	s.Redis, s.Prefix = redis.String(), "t"+uuid.NewString()[:8]+":"
+	server, stop := start(t, s)
+	home := "http://" + server.Addr()
+	visitor(t).do("GET", home+"/", "")
+	check := func(c *client) {
+		c.do("GET", home+"/", "")
+		_, said := c.do("POST", home+"/millrace-gate/check/sale", "")
+		var place struct{ Ticket string }
+		if err := json.Unmarshal([]byte(said), &place); err != nil || place.Ticket == "" {
+			t.Fatalf("%s: %v", said, err)
+		}
+		c.ticket = place.Ticket
+	}
+	inside, first, second := visitor(t), visitor(t), visitor(t)
+	check(inside)
+	check(first)
+	check(second)
+	for seen := false; !seen; time.Sleep(50 * time.Millisecond) { // until a snapshot has the line
+		first.want(200, `"position":1`, "POST", home+"/millrace-gate/check/sale", "")
+		_, counts := visitor(t).do("GET", "http://"+server.AdminAddr()+"/metrics", "")
+		seen = strings.Contains(counts, `millrace_queue_polls_total{source="snapshot"}`) && !strings.Contains(counts, `millrace_queue_polls_total{source="snapshot"} 0`)
+	}
+	between.Refuse(true)
+	second.want(200, `"position":2`, "POST", home+"/millrace-gate/check/sale", "") // its sign of life waits for Redis
+	var log bytes.Buffer
+	s.Threshold, s.Logger = 2, slog.New(slog.NewTextHandler(&log, nil))
+	if err := server.Reload(s); err != nil {
+		t.Errorf("the reload: %v", err)
+	}
+	between.Refuse(false)
+	visitor(t).want(200, `"threshold":2`, "GET", "http://"+server.AdminAddr()+"/room", "")
+	visitor(t).want(200, "", "POST", "http://"+server.AdminAddr()+"/room/clear", "")
+	stop()
+	if !strings.Contains(log.String(), "signs of life") {
+		t.Errorf("the log says nothing of the signs of life: %s", log.String())
+	}
 }
 
 func TestShutdownDrains(t *testing.T) {
