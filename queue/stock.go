@@ -41,6 +41,9 @@ func (l *line) restock(ctx context.Context) {
 	}
 	before := l.state.Load()
 	left, err := l.askStock(ctx)
+	if errors.Is(err, errStockBusy) && l.unstocked.Load() == 0 {
+		return // the caller that asks tells the answer, or that there is none
+	}
 	l.stocked(ctx, err)
 	stock := driver.Stock{Known: true, Left: min(left, driver.MaxStock)}
 	if before != nil {

@@ -396,6 +396,31 @@ func TestTheStockIsLogged(t *testing.T) {
 	})
 }
 
+// TestAStockThatIsAskedForAlready has not failed: the admitter asks while a visitor comes.
+func TestAStockThatIsAskedForAlready(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log logged
+		store := newSpy(t)
+		check(t, open(t, store, queue.Config{}), "first", "")
+		asked, answer := make(chan struct{}), make(chan struct{})
+		room := open(t, store, queue.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Stock: func(context.Context, string) (int, error) {
+			if asked != nil {
+				close(asked)
+				<-answer
+				asked = nil
+			}
+			return 100, nil
+		}})
+		defer run(t, room)()
+		<-asked
+		check(t, room, "second", "")
+		close(answer)
+		time.Sleep(2 * time.Second)
+		require.Zero(t, room.Stats().NoStock)
+		require.Zero(t, log.count("stock"), log.text.String())
+	})
+}
+
 // TestASlowStockDoesNotSlowThePace: the time of its calls is part of the tick.
 func TestASlowStockDoesNotSlowThePace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
