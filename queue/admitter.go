@@ -115,7 +115,9 @@ func (a *admitter) admit(ctx context.Context, f *finished) error {
 	var turns []driver.Admitted
 	defer func() {
 		if s := l.state.Load(); s != nil {
+			began := a.room.now()
 			l.recorded(ctx, *s, turns)
+			f.again = max(f.again-(a.room.now()-began), time.Millisecond)
 		}
 	}()
 	for range a.room.cfg.Batch/driver.MaxChunk + 2 {

@@ -120,6 +120,7 @@
 //	figures by minute are those of the room, whichever
 //	process is killed, and hold up no admission           TestFigures, TestFiguresAfterClearing, TestFiguresAway,
 //	                                                      TestFiguresOfLanesAndStock,
+//	                                                      TestSlowFiguresDoNotSlowThePace,
 //	                                                      TestTimeInLineAfterARestart
 //
 // Names in lower case are cases of package queuetest, which every store passes.

@@ -173,11 +173,35 @@ func TestFiguresAway(t *testing.T) {
 	})
 }
 
-// forgetful is a store that cannot keep figures for a while.
+// TestSlowFiguresDoNotSlowThePace: the time of their calls is part of the tick.
+func TestSlowFiguresDoNotSlowThePace(t *testing.T) {
+	for name, away := range map[string]bool{"slow": false, "slow and away": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var let register
+				store := &forgetful{away: away, takes: 700 * time.Millisecond}
+				var err error
+				store.MemoryStore, err = memqueue.New(memqueue.Config{})
+				require.NoError(t, err)
+				room := open(t, store, queue.Config{Batch: 2, Intervals: seldom, NotifyTurn: let.note})
+				line(t, room, 100)
+				_, err = room.SetThreshold(t.Context(), "show-1", 100)
+				require.NoError(t, err)
+				defer run(t, room)()
+				if n := turnsOf(&let, 20); n < 38 || n > 42 {
+					t.Errorf("%d turns in 20 s, want 40", n)
+				}
+			})
+		})
+	}
+}
+
+// forgetful is a store that cannot keep figures for a while, or takes long for them.
 type forgetful struct {
 	driver.MemoryStore
-	mu   sync.Mutex
-	away bool
+	mu    sync.Mutex
+	away  bool
+	takes time.Duration
 }
 
 func (f *forgetful) set(away bool) {
@@ -187,6 +211,7 @@ func (f *forgetful) set(away bool) {
 }
 
 func (f *forgetful) err() error {
+	time.Sleep(f.takes)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.away {
