@@ -138,7 +138,11 @@ func (r *Room) Leaves(ctx context.Context, event string, do func([]draw.Leaf) er
 		if err != nil {
 			return refused(ctx, err)
 		}
-		if len(d.Leaves) == 0 {
+		switch {
+		case len(d.Leaves) > 0:
+		case from > 0 && from != int64(d.Count):
+			return fmt.Errorf("queue: %d of the leaves were read, and the room was cleared or has lost its data: %w", from, ErrNoDraw)
+		default:
 			return nil
 		}
 		if err := do(d.Leaves); err != nil {

@@ -459,6 +459,22 @@ func TestAnOpeningThatIsNotSaved(t *testing.T) {
 	require.Equal(t, "round 1", kept.all["show-1"].Draw.Beacon)
 }
 
+// TestLeavesOfARoomThatIsCleared while they are read are an error, and no shorter list.
+func TestLeavesOfARoomThatIsCleared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPresale(t, queue.Config{Threshold: 1}, "", driver.MaxLeaves+1)
+		defer run(t, p.room)()
+		time.Sleep(time.Until(p.opens) + 3*time.Second)
+		_, leaves := p.published()
+		require.Len(t, leaves, driver.MaxLeaves+1)
+		err := p.room.Leaves(t.Context(), "show-1", func(part []draw.Leaf) error {
+			_, err := p.room.Clear(t.Context(), "show-1")
+			return err
+		})
+		require.ErrorContains(t, err, "2000 of the leaves")
+	})
+}
+
 // TestACrowdAsksForReceipts while the settings hang: one of it waits for the timeout, and the
 // others for that one.
 func TestACrowdAsksForReceipts(t *testing.T) {
