@@ -3,6 +3,7 @@ package frontgate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -81,8 +82,14 @@ func (a *advancer) events(ctx context.Context) ([]string, error) {
 	return events, err
 }
 
-// advance makes a round of a gate, and returns the time until the next one.
-func (a *advancer) advance(ctx context.Context, event string) (time.Duration, error) {
+// advance makes a round of a gate, and returns the time until the next one. A panic of the
+// store or the line is an error.
+func (a *advancer) advance(ctx context.Context, event string) (next time.Duration, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("frontgate: a round of the gate of %q panicked: %v", event, p)
+		}
+	}()
 	g := a.gate
 	ctx, cancel := context.WithTimeout(ctx, 6*g.cfg.Timeout) // a call each of store and line, and the repair
 	defer cancel()

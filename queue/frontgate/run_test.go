@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/millrace-go/millrace/queue"
+	queuedriver "github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/frontgate"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
@@ -291,6 +293,35 @@ func TestOffStaysOff(t *testing.T) {
 		time.Sleep(driver.Kept + 3*time.Hour)
 		if s, err := g.Status(t.Context(), event); err != nil || s.On || s.Epoch != 0 || l.on() {
 			t.Errorf("%+v, %v; the line's gate is %t", s, err, l.on())
+		}
+	})
+}
+
+// panickyLine is a line that panics for an event, as by its settings.
+type panickyLine struct{ told map[string]int }
+
+func (p panickyLine) Gate(_ context.Context, of string, _ queuedriver.Gate) (queue.State, error) {
+	if p.told[of]++; of == event {
+		panic("broken")
+	}
+	return queue.State{}, nil
+}
+
+// A panic in a round is a failed round of its event, and ends neither the rounds of the
+// others nor the program.
+func TestALineThatPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, line := memory(t), panickyLine{told: map[string]int{}}
+		for _, of := range []string{event, "other"} {
+			if _, err := store.Switch(t.Context(), of, true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stop := run(t, newGate(t, store, frontgate.Config{Line: line}))
+		time.Sleep(35 * time.Second)
+		stop()
+		if line.told[event] < 3 || line.told["other"] < 3 {
+			t.Errorf("in 35 s the lines were told %v times", line.told)
 		}
 	})
 }
