@@ -68,7 +68,7 @@ func (e BatchError) indexes() []int {
 // it holds none, or another error beside it, such as that of a commit.
 func partial(err error) BatchError {
 	for err != nil {
-		switch e := err.(type) {
+		switch e := err.(type) { //nolint:errorlint // each step of the chain is looked at
 		case BatchError:
 			if e == nil {
 				return BatchError{}
