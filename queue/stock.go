@@ -50,7 +50,6 @@ func (l *line) restock(ctx context.Context) {
 		stock.At, stock.Gone = before.Now, max(0, int(before.Entered)-before.Active)
 	}
 	if err != nil {
-		l.room.counts.stockFailed.Add(1)
 		if stock = (driver.Stock{}); !l.outlived() {
 			return
 		}
@@ -73,11 +72,16 @@ var errStockBusy = errors.New("the last call has not returned yet")
 
 // askStock makes a call of Config.Stock, and waits for it no longer than Config.Timeout.
 // There is one call at a time, so a call that hangs holds up itself alone.
-func (l *line) askStock(ctx context.Context) (int, error) {
+func (l *line) askStock(ctx context.Context) (left int, err error) {
 	if !l.asksStock.CompareAndSwap(false, true) {
 		return 0, errStockBusy
 	}
 	l.room.counts.stock.Add(1)
+	defer func() {
+		if err != nil {
+			l.room.counts.stockFailed.Add(1)
+		}
+	}()
 	ctx, cancel := l.room.bounded(ctx)
 	defer cancel()
 	type result struct {
