@@ -36,6 +36,7 @@ type broken struct {
 	read    func(fn func(*message.Message) error) func(*message.Message) error
 
 	unordered bool // claims that it keeps no order
+	opening   bool // its sources end with the context that they were opened with
 }
 
 func (b broken) Capabilities() driver.Capabilities {
@@ -100,12 +101,29 @@ func (b broken) Source(ctx context.Context, topic, group string, window int) (dr
 	if b.group != nil {
 		group = b.group(group)
 	}
+	if b.opening {
+		s, err := b.Driver.Source(ctx, topic, group, window)
+		return brief{s, ctx}, err
+	}
 	if b.deliver == nil {
 		return b.Driver.Source(ctx, topic, group, window)
 	}
 	return sourcetest.Source(ctx, b.Driver, topic, group, window, func(s message.Subscriber) message.Subscriber {
 		return &brokenSubscriber{Subscriber: s, deliver: b.deliver, stop: make(chan struct{})}
 	})
+}
+
+// brief is a source that ends with a context.
+type brief struct {
+	driver.Source
+	until context.Context
+}
+
+func (s brief) Fetch(ctx context.Context, most int) ([]driver.Delivery, error) {
+	if s.until.Err() != nil {
+		return nil, driver.ErrEnded
+	}
+	return s.Source.Fetch(ctx, most)
 }
 
 func (b broken) Declare(ctx context.Context, topics ...bus.Topic) error {

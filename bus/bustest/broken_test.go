@@ -87,12 +87,13 @@ func faults() map[string]struct {
 		"reads each message twice": {broken{read: func(fn func(*message.Message) error) func(*message.Message) error {
 			return func(m *message.Message) error { return errors.Join(fn(m), fn(m)) }
 		}}, []string{"ReadConsumesNothing"}},
-		"finds every topic":       {broken{finds: func(bool) bool { return true }}, []string{"TopicsAreFound"}},
-		"cannot declare":          {broken{declare: func(context.Context, ...bus.Topic) error { return errors.New("no") }}, []string{"DeclaredGroupGetsEverything"}},
-		"waits for nobody":        {broken{absent: func(error) error { return errors.New("no such host") }}, []string{"AnAbsentServerIsWaitedFor"}},
-		"stays open":              {broken{closed: func() error { return nil }}, []string{"PublishAfterClose"}},
-		"fails to close":          {broken{closed: func() error { return errors.New("stuck") }}, []string{"CloseIsIdempotent"}},
-		"is gone after reopening": {broken{}, []string{"GroupSurvivesReopening"}}, // membus itself
+		"finds every topic":              {broken{finds: func(bool) bool { return true }}, []string{"TopicsAreFound"}},
+		"cannot declare":                 {broken{declare: func(context.Context, ...bus.Topic) error { return errors.New("no") }}, []string{"DeclaredGroupGetsEverything"}},
+		"waits for nobody":               {broken{absent: func(error) error { return errors.New("no such host") }}, []string{"AnAbsentServerIsWaitedFor"}},
+		"stays open":                     {broken{closed: func() error { return nil }}, []string{"PublishAfterClose"}},
+		"ends a source with its opening": {broken{opening: true}, []string{"AnOpenedSourceOutlivesItsContext"}},
+		"fails to close":                 {broken{closed: func() error { return errors.New("stuck") }}, []string{"CloseIsIdempotent"}},
+		"is gone after reopening":        {broken{}, []string{"GroupSurvivesReopening"}}, // membus itself
 	}
 }
 

@@ -28,6 +28,7 @@
 //	an orderly stop repeats no acknowledged message         AnOrderlyStopRepeatsNothing
 //	an unacknowledged message is redelivered                UnacknowledgedIsRedeliveredAfterClose,
 //	                                                        UnacknowledgedIsRedeliveredAfterContextEnd
+//	the context that opens a source does not end it         AnOpenedSourceOutlivesItsContext
 //	a declared group gets messages published earlier        DeclaredGroupGetsEverything
 //	instances share a group and take over from each other   InstancesShareAGroup,
 //	                                                        AnInstanceTakesOverWhereTheOtherStopped

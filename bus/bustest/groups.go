@@ -22,6 +22,7 @@ func groupCases() []Case {
 		{"AnOrderlyStopRepeatsNothing", orderlyStop},
 		{"UnacknowledgedIsRedeliveredAfterClose", redeliveryAfterClose},
 		{"UnacknowledgedIsRedeliveredAfterContextEnd", redeliveryAfterContext},
+		{"AnOpenedSourceOutlivesItsContext", openedSource},
 		{"DeclaredGroupGetsEverything", declaredGroup},
 		{"InstancesShareAGroup", instancesShare},
 		{"AnInstanceTakesOverWhereTheOtherStopped", takesOver},
@@ -41,6 +42,31 @@ func groupsEachGetAll(ctx context.Context, env Env) (err error) {
 	steps.Do(env.Bus.Publisher().Publish(topic, series("k", 1, 20)...))
 	for i, sub := range subs {
 		steps.Named(sub.expectAll(ctx, payloads("k", 1, 20)...), "group %d", i)
+	}
+	return nil
+}
+
+// openedSource ends the context with which a source was opened: that context is for the opening
+// alone.
+func openedSource(ctx context.Context, env Env) (err error) {
+	defer steps.End(&err)
+	topic, group := steps.Two(published(ctx, env.Bus, msg("k", 1)))
+	opening, end := context.WithCancel(ctx)
+	defer end()
+	source := steps.Get(env.Bus.Driver().Source(opening, topic, group, 16))
+	defer func() { err = errors.Join(err, source.Close()) }()
+	end()
+	for n := 1; n <= 2; n++ {
+		got, err := source.Fetch(ctx, 1)
+		steps.Named(err, "message %d after the end of the opening's context", n)
+		d := got[0]
+		if want := fmt.Sprint("k#", n); string(d.Message().Payload) != want || d.Context().Err() != nil {
+			return fmt.Errorf("got %q, with a context that says %v; want %q and no end", d.Message().Payload, d.Context().Err(), want)
+		}
+		d.Done()
+		if n == 1 {
+			steps.Do(env.Bus.Publisher().Publish(topic, msg("k", 2)))
+		}
 	}
 	return nil
 }
