@@ -194,14 +194,18 @@ func TestConsumeUnderFaults(t *testing.T) {
 // events counts log records by level.
 type events struct {
 	slog.Handler
-	mu sync.Mutex
-	n  map[slog.Level]int
+	mu   sync.Mutex
+	n    map[slog.Level]int
+	said []string
 }
 
 func (e *events) Handle(_ context.Context, r slog.Record) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.n[r.Level]++
+	text := r.Message
+	r.Attrs(func(a slog.Attr) bool { text += " " + a.String(); return true })
+	e.said = append(e.said, text)
 	return nil
 }
 func (e *events) WithAttrs([]slog.Attr) slog.Handler { return e }
@@ -272,8 +276,10 @@ func TestBrokerRestart(t *testing.T) {
 	log.await(t, slog.LevelInfo)
 	log.mu.Lock()
 	defer log.mu.Unlock()
-	if log.n[slog.LevelWarn] != 1 || log.n[slog.LevelInfo] != 1 {
-		t.Errorf("logged %v, want one warning and one all-clear", log.n)
+	// The first message may have been acknowledged and not committed before, which is logged, too.
+	reading := slices.DeleteFunc(log.said, func(said string) bool { return strings.Contains(said, "acknowledgements could not be written") })
+	if len(reading) != 2 || log.n[slog.LevelInfo] != 1 {
+		t.Errorf("logged %q, want one warning and one all-clear", log.said)
 	}
 }
 
