@@ -151,6 +151,34 @@ func TestShutdownTimeoutCountsForBothBatches(t *testing.T) {
 	})
 }
 
+// TestShutdownTimeoutCountsForSettlements has a database that is away when a slow publisher
+// returns shortly before the end of ShutdownTimeout.
+func TestShutdownTimeoutCountsForSettlements(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, 1)
+		b.append("k")
+		b.store.Intercept = func(op string) error {
+			if op == "settle" {
+				return errors.New("no connection")
+			}
+			return nil
+		}
+		slow := publisherFunc(func(topic string, msgs ...*message.Message) error {
+			time.Sleep(20 * time.Second)
+			return b.pub.Publish(topic, msgs...)
+		})
+		end := b.run(slow, outbox.RelayConfig{ShutdownTimeout: 22 * time.Second})
+		synctest.Wait()
+		began := time.Now()
+		if err := end(); err == nil {
+			t.Error("Run returns no error, and its batch is not settled")
+		}
+		if took := time.Since(began); took > 22*time.Second {
+			t.Errorf("the shutdown took %v, want no more than ShutdownTimeout", took)
+		}
+	})
+}
+
 // TestLostLeaseEndsBothRounds: the lease is lost while the first batch is settled. It is not
 // given up, nor taken again, before the call of the second batch has returned.
 func TestLostLeaseEndsBothRounds(t *testing.T) {

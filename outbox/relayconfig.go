@@ -111,10 +111,10 @@ type RelayConfig struct {
 	// Holder names this relay in its leases; host, process and a random part when empty. Two
 	// relays must not have the same name.
 	Holder string
-	// ShutdownTimeout is how long Run continues with the batch in flight after its context is
-	// done; 30 s when zero. Then Run begins no further Publish call and cancels the contexts of
-	// the messages in flight. Calls that do not return within a second after that are
-	// abandoned, and Run returns an error that names the publisher.
+	// ShutdownTimeout is how long Run continues with the batch in flight, and with storing what
+	// was published, after its context is done; 30 s when zero. Then Run begins no further
+	// Publish call and cancels the contexts of the messages in flight. Calls that do not return
+	// within a second after that are abandoned, and Run returns an error that names the publisher.
 	ShutdownTimeout time.Duration
 
 	// Retention is how long published events are kept; 24 h when zero, negative for ever.

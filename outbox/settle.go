@@ -106,9 +106,7 @@ func (s *shard) publish(ctx context.Context, rd *round) error {
 			timer.Reset(time.Until(s.term.Next()))
 		case <-stopping:
 			// Finish the batch first: a batch that is half confirmed would be published again.
-			if s.stopBy.IsZero() {
-				s.stopBy = time.Now().Add(s.r.cfg.ShutdownTimeout)
-			}
+			s.end()
 			stopping, late = nil, time.After(time.Until(s.stopBy))
 		case <-late:
 			s.both(rd, func(rd *round) { rd.stop.Store(true) })
@@ -178,10 +176,10 @@ func (s *shard) conclude(ctx context.Context, rd *round, joined []*driver.Item) 
 }
 
 // persist retries the settlement until it is stored or the lease is lost: until then, only this
-// process knows which events were published. After ctx is done it retries for a while longer.
+// process knows which events were published. After ctx is done it retries until the end of
+// ShutdownTimeout.
 func (s *shard) persist(ctx context.Context, settlement driver.Settlement) error {
 	detached := context.WithoutCancel(ctx)
-	var deadline time.Time
 	for attempt := 1; ; attempt++ {
 		err := s.settle(detached, settlement)
 		if err == nil || errors.Is(err, driver.ErrLeaseLost) {
@@ -189,17 +187,21 @@ func (s *shard) persist(ctx context.Context, settlement driver.Settlement) error
 		}
 		wait := s.r.pause.Delay(attempt)
 		s.report.failing(settlementFails, "shard", s.id, "error", err)
-		if ctx.Err() != nil && deadline.IsZero() {
-			deadline = time.Now().Add(s.r.cfg.ShutdownTimeout)
-		}
-		if !deadline.IsZero() {
-			if time.Now().Add(wait).After(deadline) {
+		if ctx.Err() != nil {
+			if s.end(); time.Now().Add(wait).After(s.stopBy) {
 				return &unsettledError{s.id, err}
 			}
 			_ = backoff.Sleep(detached, wait)
 			continue
 		}
 		_ = backoff.Sleep(ctx, wait) // a shutdown ends the sleep and is checked above
+	}
+}
+
+// end begins ShutdownTimeout, unless it has begun: publishing and settling share it.
+func (s *shard) end() {
+	if s.stopBy.IsZero() {
+		s.stopBy = time.Now().Add(s.r.cfg.ShutdownTimeout)
 	}
 }
 
