@@ -34,7 +34,7 @@ func (g grounds) crowd(ctx context.Context, people int, v visitors, redis string
 	}
 	flags := []string{"--to", "http://127.0.0.1:1", "--threshold", "1", "--admin-listen", operators, "--behind-proxy"}
 	if redis != "" {
-		flags = append(flags, "--redis", redis)
+		flags = append(flags, "--redis", redis, "--prefix", place.RoomPrefix(event))
 	}
 	p, err := g.gate(ctx, at, flags...)
 	if err != nil {
@@ -63,7 +63,9 @@ func (g grounds) crowdRedis(ctx context.Context, people int, v visitors, url str
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if !s.Own {
-		defer func() { err = errors.Join(err, place.SweepRoom(context.WithoutCancel(ctx), s.URL, event)) }()
+		defer func() {
+			err = errors.Join(err, place.SweepRedis(context.WithoutCancel(ctx), s.URL, place.RoomPrefix(event)))
+		}()
 	}
 	return g.crowd(ctx, people, v, s.URL)
 }

@@ -82,7 +82,9 @@ func (s *sale) open(ctx context.Context) (err error) {
 		}
 		s.closers = append(s.closers, s.redis.Close)
 		if !s.redis.Own {
-			s.closers = append(s.closers, func() error { return place.SweepRoom(context.WithoutCancel(ctx), s.cfg.URL, s.cfg.Event) })
+			s.closers = append(s.closers, func() error {
+				return place.SweepRedis(context.WithoutCancel(ctx), s.cfg.URL, place.RoomPrefix(s.cfg.Event))
+			})
 		}
 		for range s.cfg.Instances {
 			client, err := redisdb.Open(s.redis.URL, redisdb.Config{Timeout: patience})
@@ -90,7 +92,7 @@ func (s *sale) open(ctx context.Context) (err error) {
 				return err
 			}
 			s.closers = append(s.closers, client.Close)
-			store, err := redisqueue.New(client, redisqueue.Config{})
+			store, err := redisqueue.New(client, redisqueue.Config{Prefix: place.RoomPrefix(s.cfg.Event)})
 			if err != nil {
 				return err
 			}

@@ -9,18 +9,9 @@ import (
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
-// SweepRoom deletes the keys of an event's waiting room and front gate, on a Redis without a
-// prefix.
-func SweepRoom(ctx context.Context, url, event string) (err error) {
-	client, err := redisdb.Open(url, redisdb.Config{})
-	if err != nil {
-		return err
-	}
-	for _, list := range []string{"queue:active-events", "vwr:events"} {
-		err = errors.Join(err, client.SRem(ctx, list, event).Err())
-	}
-	return errors.Join(err, client.Close(), SweepRedis(ctx, url, "{"+event+"}:"))
-}
+// RoomPrefix stands before the keys of an event's waiting room and front gate on a Redis that
+// others use: an admitter serves all events behind its prefix, by its own threshold.
+func RoomPrefix(event string) string { return event + ":" }
 
 // SweepRedis deletes the keys that begin with a prefix, of a Redis Cluster those of
 // every node.

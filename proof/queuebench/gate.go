@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/millrace-go/millrace/internal/redisdb"
+	"github.com/millrace-go/millrace/proof/place"
 	"github.com/millrace-go/millrace/proof/redisserver"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/frontgate/redisgate"
@@ -19,7 +20,7 @@ func behindGate(ctx context.Context, s *redisserver.Server, cfg Config) (bytes f
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, client.Close()) }()
-	store, err := redisgate.New(client, redisgate.Config{})
+	store, err := redisgate.New(client, redisgate.Config{Prefix: place.RoomPrefix(cfg.Event)})
 	if err != nil {
 		return 0, err
 	}

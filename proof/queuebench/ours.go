@@ -11,6 +11,7 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/seal"
+	"github.com/millrace-go/millrace/proof/place"
 	"github.com/millrace-go/millrace/proof/redisserver"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/driver"
@@ -47,7 +48,7 @@ func openOurs(s *redisserver.Server, event string, pool int) (_ *ours, err error
 	if err != nil {
 		return nil, err
 	}
-	store, err := redisqueue.New(client, redisqueue.Config{})
+	store, err := redisqueue.New(client, redisqueue.Config{Prefix: place.RoomPrefix(event)})
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +165,7 @@ func (o *ours) enter(ctx context.Context, most int) (entered int, err error) {
 // strike makes all but the living silent for longer than the grace. The bitmaps of
 // the past minutes are deleted, as at the end of the grace, and the living poll.
 func (o *ours) strike(ctx context.Context, living, _ []person) error {
-	keys := o.client.Scan(ctx, 0, "{"+o.event+"}:seen:*", 1000).Iterator()
+	keys := o.client.Scan(ctx, 0, place.RoomPrefix(o.event)+"{"+o.event+"}:seen:*", 1000).Iterator()
 	for keys.Next(ctx) {
 		if err := o.client.Unlink(ctx, keys.Val()).Err(); err != nil {
 			return err

@@ -104,7 +104,7 @@ func Run(ctx context.Context, cfg Config, out *report.Recorder) (err error) {
 
 // leave removes all keys from a Redis that others use.
 func leave(ctx context.Context, cfg Config) error {
-	return errors.Join(place.SweepRoom(ctx, cfg.URL, cfg.Event), place.SweepRedis(ctx, cfg.URL, "{"+cfg.Event+"-plain}:"))
+	return errors.Join(place.SweepRedis(ctx, cfg.URL, place.RoomPrefix(cfg.Event)), place.SweepRedis(ctx, cfg.URL, "{"+cfg.Event+"-plain}:"))
 }
 
 // fill lines the people up, and measures their memory.
