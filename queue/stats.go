@@ -18,7 +18,7 @@ type Stats struct {
 	Refreshes int64 // of the snapshot
 	Beats     int64 // signs of life that the store has got
 	BeatsLost int64 // that did not reach it; the next poll tells them again
-	Stock     int64 // calls of Config.Stock
+	Stock     int64 // calls of Config.Stock that have ended, or did not in time
 	NoStock   int64 // answers of it that failed or did not come in time
 	// Threshold is that of an event whose operator has set none.
 	Threshold int
@@ -29,7 +29,7 @@ type Stats struct {
 }
 
 type counts struct {
-	snapshot, store, refused, tickets, calls, failed, refreshes, beats, beatsLost, stock, stockFailed, panics, admitted atomic.Int64
+	snapshot, store, refused, tickets, calls, failed, refreshes, beats, beatsLost, stockKnown, stockFailed, panics, admitted atomic.Int64
 }
 
 // Stats reads the counts.
@@ -44,10 +44,12 @@ func (r *Room) Stats() Stats {
 		return true
 	})
 	c := &r.counts
-	return Stats{
+	s := Stats{
 		Events: events, Threshold: r.cfg.Threshold,
 		Snapshot: c.snapshot.Load(), Store: c.store.Load(), Refused: c.refused.Load(), Tickets: c.tickets.Load(),
 		Calls: c.calls.Load(), Failed: c.failed.Load(), Refreshes: c.refreshes.Load(), Beats: c.beats.Load(), BeatsLost: c.beatsLost.Load(),
-		Stock: c.stock.Load(), NoStock: c.stockFailed.Load(), Panics: c.panics.Load(), Admitted: c.admitted.Load(),
+		NoStock: c.stockFailed.Load(), Panics: c.panics.Load(), Admitted: c.admitted.Load(),
 	}
+	s.Stock = c.stockKnown.Load() + s.NoStock
+	return s
 }

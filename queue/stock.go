@@ -76,10 +76,11 @@ func (l *line) askStock(ctx context.Context) (left int, err error) {
 	if !l.asksStock.CompareAndSwap(false, true) {
 		return 0, errStockBusy
 	}
-	l.room.counts.stock.Add(1)
 	defer func() {
 		if err != nil {
 			l.room.counts.stockFailed.Add(1)
+		} else {
+			l.room.counts.stockKnown.Add(1)
 		}
 	}()
 	ctx, cancel := l.room.bounded(ctx)

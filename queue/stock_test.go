@@ -251,7 +251,9 @@ func TestAHangingStock(t *testing.T) {
 		synctest.Wait()
 		require.Len(t, let.users("show-2"), 6, "the other event waits for the one that hangs")
 		require.LessOrEqual(t, most.Load(), int64(2))
-		require.EqualValues(t, 1, room.Stats().NoStock, "a call in flight failed once, however often its answer was missing")
+		stats := room.Stats()
+		require.EqualValues(t, 1, stats.NoStock, "a call in flight failed once, however often its answer was missing")
+		require.Greater(t, stats.Stock, stats.NoStock)
 		stop() // does not wait for the call that hangs
 	})
 }
