@@ -151,8 +151,8 @@ func TestShutdownTimeoutCountsForBothBatches(t *testing.T) {
 	})
 }
 
-// TestShutdownTimeoutCountsForSettlements has a database that is away when a slow publisher
-// returns shortly before the end of ShutdownTimeout.
+// TestShutdownTimeoutCountsForSettlements has a database that does not answer when a slow
+// publisher returns shortly before the end of ShutdownTimeout.
 func TestShutdownTimeoutCountsForSettlements(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1)

@@ -126,25 +126,7 @@ func TestStoreAway(t *testing.T) {
 
 // A crowd must not wait for one timeout after the other.
 func TestWhileTheStoreHangsACrowdIsRefusedSoon(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newSpy(t)
-		store.fails(hang)
-		room := open(t, store, queue.Config{})
-		var all sync.WaitGroup
-		start := time.Now()
-		for i := range 5000 {
-			all.Go(func() {
-				_, err := room.Check(context.Background(), "show-1", queue.Visitor{User: fmt.Sprint(i)})
-				if !errors.Is(err, queue.ErrUnavailable) {
-					t.Errorf("%d: %v", i, err)
-				}
-			})
-		}
-		all.Wait()
-		if took := time.Since(start); took > 2*time.Second {
-			t.Errorf("a crowd of 10 calls was refused after %v, with a timeout of 1 s", took)
-		}
-	})
+	synctest.Test(t, func(t *testing.T) { refusedSoon(t, queue.Config{}, 5000) })
 }
 
 // TestAProcessThatStartsWhileTheStoreHangs: no visitor waits for more than two timeouts
@@ -156,26 +138,30 @@ func TestAProcessThatStartsWhileTheStoreHangs(t *testing.T) {
 		"both":     {Settings: &shelf{}, Stock: (&house{seats: 5}).left},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := newSpy(t)
-				store.fails(hang)
-				room := open(t, store, cfg)
-				var all sync.WaitGroup
-				start := time.Now()
-				for i := range 100 {
-					all.Go(func() {
-						_, err := room.Check(context.Background(), "show-1", queue.Visitor{User: fmt.Sprint(i)})
-						if !errors.Is(err, queue.ErrUnavailable) {
-							t.Errorf("%d: %v", i, err)
-						}
-					})
-				}
-				all.Wait()
-				if took := time.Since(start); took > 2*time.Second {
-					t.Errorf("a crowd was refused after %v, with a timeout of 1 s", took)
-				}
-			})
+			synctest.Test(t, func(t *testing.T) { refusedSoon(t, cfg, 100) })
 		})
+	}
+}
+
+// refusedSoon sends a crowd to a room whose store hangs.
+func refusedSoon(t *testing.T, cfg queue.Config, visitors int) {
+	t.Helper()
+	store := newSpy(t)
+	store.fails(hang)
+	room := open(t, store, cfg)
+	var all sync.WaitGroup
+	start := time.Now()
+	for i := range visitors {
+		all.Go(func() {
+			_, err := room.Check(context.Background(), "show-1", queue.Visitor{User: fmt.Sprint(i)})
+			if !errors.Is(err, queue.ErrUnavailable) {
+				t.Errorf("%d: %v", i, err)
+			}
+		})
+	}
+	all.Wait()
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("a crowd of %d was refused after %v, with a timeout of 1 s", visitors, took)
 	}
 }
 

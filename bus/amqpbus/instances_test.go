@@ -157,7 +157,7 @@ func next(t testing.TB, ch <-chan *message.Message) *message.Message {
 }
 
 // A queue whose messages in flight do not end is not released: after a while its instance
-// handles the other messages of the queue again, and does not try anew at once.
+// handles the other messages of the queue again, and does not try again at once.
 func TestAQueueThatCannotBeReleasedGoesOn(t *testing.T) {
 	t.Parallel()
 	const keys = 8

@@ -81,7 +81,7 @@ func TestAnOrderlyStopBehindASlowBroker(t *testing.T) {
 	}
 }
 
-// A broker that reads nothing holds Publish up until its context ends, and no longer: not in a
+// A broker that reads nothing holds Publish up until its context ends, not longer: not in a
 // write that it does not accept, and not while it is asked for a channel.
 func TestDeadlineEndsPublish(t *testing.T) {
 	for name, size := range map[string]int{"write": 100 << 20, "channel": 1} {
