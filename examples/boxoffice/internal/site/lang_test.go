@@ -128,7 +128,13 @@ func TestNegotiate(t *testing.T) {
 
 func TestLanguageSwitchKeepsThePlace(t *testing.T) {
 	h := handler(t, tonight())
-	if body := get(h, "/artists?id=a.b").Body.String(); !strings.Contains(body, `href="/artists?id=a.b&amp;lang=ko"`) {
-		t.Error("switching the language loses what the page is about")
+	for target, link := range map[string]string{
+		"/artists?id=a.b":     "/artists?id=a.b&amp;lang=ko",
+		"/checkout/a%2Fb":     "/checkout/a%2Fb?lang=ko",
+		"/%2Fevil.example/x/": "/%2Fevil.example/x/?lang=ko", // not another site
+	} {
+		if body := get(h, target).Body.String(); !strings.Contains(body, `href="`+link+`"`) {
+			t.Errorf("switching the language on %s does not lead to %s", target, link)
+		}
 	}
 }

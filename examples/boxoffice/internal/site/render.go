@@ -80,7 +80,7 @@ func (v view) T(key string, args ...any) string { return v.catalog.Text(key, arg
 func (v view) InLanguage(lang string) string {
 	query := v.address.Query()
 	query.Set("lang", lang)
-	return v.address.Path + "?" + query.Encode()
+	return v.address.EscapedPath() + "?" + query.Encode()
 }
 
 // With pairs a show with its page, for parts that show one.
@@ -113,7 +113,7 @@ func (s *site) view(r *http.Request, page string) view {
 		Static:  s.assets.base(),
 		Version: s.version,
 		catalog: locales.Of(lang),
-		address: &url.URL{Path: r.URL.Path, RawQuery: r.URL.RawQuery},
+		address: r.URL,
 	}
 	if cookie, err := r.Cookie("theme"); err == nil && (cookie.Value == "light" || cookie.Value == "dark") {
 		v.Theme = cookie.Value
