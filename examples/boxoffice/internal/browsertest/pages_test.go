@@ -248,6 +248,10 @@ func TestPagesBadSignIn(t *testing.T) {
 	tb.fill("#member-id", "mina")
 	tb.press(kb.Enter)
 	tb.at("/tickets") // and not where the address wanted to lead
+	tb.visit("/login?next=/.//shows/show-1")
+	tb.fill("#member-id", "mina")
+	tb.press(kb.Enter)
+	tb.at("/shows/show-1") // of this site, and not of the host "shows"
 }
 
 // TestPagesTheme switches the colours and keeps them over pages.
