@@ -96,6 +96,7 @@ func TestAuditFindsWhatIsBroken(t *testing.T) {
 		officetest.LosePayment:     "payments are as told",
 		officetest.LoseTicket:      "reservations are as told",
 		officetest.TakeBack:        "paid means ticket or money back",
+		officetest.LoseMembership:  "paid means ticket or money back",
 		officetest.FreeTicket:      "gateway's ledger, one by one",
 		officetest.DoubleCharge:    "gateway's ledger, one charge per key",
 		officetest.StuckHold:       "nothing is left open",

@@ -8,7 +8,8 @@
 //	the office's own invariants             one of them says so                               same
 //	reservations are as told                one is missing, has other seats, or lost its state same
 //	payments are as told                    one is missing, or its outcome was taken back     same
-//	paid means ticket or money back         SUCCESS without a CONFIRMED reservation, or kept  same
+//	paid means ticket or money back         SUCCESS without a CONFIRMED reservation, or kept; same
+//	                                        a paid membership that is not ACTIVE
 //	no seat promised to two fans            two tickets for one seat                          same
 //	no fan above a show's limits            one holds or bought more than the show allows     same
 //	no accepted payment came too late       one is refunded that its fan did not give back    same

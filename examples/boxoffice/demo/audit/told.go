@@ -36,6 +36,7 @@ func (a *audit) askFans(ctx context.Context) {
 
 func (a *audit) askFan(ctx context.Context, rec *crowd.Record) {
 	a.askTickets(ctx, rec.Member, rec.Token)
+	paid := 0 // for memberships
 	if rec.Friend != nil {
 		a.askTickets(ctx, rec.Friend.Member, rec.Friend.Token)
 	}
@@ -50,12 +51,35 @@ func (a *audit) askFan(ctx context.Context, rec *crowd.Record) {
 		}
 		a.judgeTold(*told, is)
 		now := *told
-		now.Status = is.Status
+		if now.Status = is.Status; now.Type == "membership" && now.Status == crowd.Success {
+			paid++
+		}
 		a.mu.Lock()
 		a.payments = append(a.payments, payment{now, rec.Member})
 		a.mu.Unlock()
 	}
+	if rec.Plan == crowd.PlanMembership {
+		a.askMemberships(ctx, rec, paid)
+	}
 	a.askCommunity(ctx, rec)
+}
+
+// askMemberships wants an active membership for each that was paid.
+func (a *audit) askMemberships(ctx context.Context, rec *crowd.Record, paid int) {
+	var mine crowd.Memberships
+	if _, err := a.s.Office.Client.Do(ctx, crowd.Call{Method: http.MethodGet, Path: "/api/me/memberships", Token: rec.Token}, &mine); err != nil {
+		a.find.Fault(checkPaid, "the memberships of %s: %v", rec.Member, err)
+		return
+	}
+	active := 0
+	for _, m := range mine.Memberships {
+		if m.Status == crowd.Active {
+			active++
+		}
+	}
+	if active != paid {
+		a.find.Fault(checkPaid, "%s paid for %d memberships and has %d", rec.Member, paid, active)
+	}
 }
 
 func (a *audit) askTickets(ctx context.Context, member, token string) {

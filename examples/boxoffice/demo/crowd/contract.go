@@ -87,6 +87,13 @@ type PaymentAnswer struct {
 	FailureReason string `json:"failureReason"`
 }
 
+// Memberships is the answer of GET /api/me/memberships.
+type Memberships struct {
+	Memberships []struct {
+		Status string `json:"status"`
+	} `json:"memberships"`
+}
+
 // Comment is the answer of POST /api/shows/{id}/comments.
 type Comment struct {
 	ID       string `json:"id"`

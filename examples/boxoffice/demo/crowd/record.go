@@ -104,6 +104,8 @@ const (
 	Held      = "PENDING"
 	Confirmed = "CONFIRMED"
 	Cancelled = "CANCELLED"
+
+	Active = "ACTIVE" // a membership
 )
 
 // End is how a fan's visit ended.

@@ -122,6 +122,17 @@ func (t *till) giveBack(p *payment) {
 	}
 }
 
+// memberships are active as soon as they are paid.
+func (t *till) memberships(r *http.Request) (int, any) {
+	list := []map[string]string{}
+	for _, p := range t.payments {
+		if p.member == member(r) && p.kind == "membership" && p.Status == crowd.Success && t.fault != LoseMembership {
+			list = append(list, map[string]string{"status": crowd.Active})
+		}
+	}
+	return 200, map[string]any{"memberships": list}
+}
+
 func (t *till) payment(r *http.Request) (int, any) {
 	p := t.payments[r.PathValue("id")]
 	if p == nil || p.member != member(r) {

@@ -28,6 +28,7 @@ const (
 	LosePayment     Fault = "a payment is forgotten"
 	LoseTicket      Fault = "a confirmed reservation is forgotten"
 	TakeBack        Fault = "confirmed reservations are cancelled later"
+	LoseMembership  Fault = "a paid membership is not given"
 	FreeTicket      Fault = "a reservation is confirmed without a charge"
 	DoubleCharge    Fault = "a payment is charged under two keys"
 	StuckHold       Fault = "an expired hold stays"
@@ -130,6 +131,7 @@ func handler(w *room, s *sale, t *till, c *community, p *operator, live *streams
 		"POST /api/transfers":             t.pay,
 		"POST /api/transfers/{id}/accept": t.accept,
 		"POST /api/memberships":           t.pay,
+		"GET /api/me/memberships":         t.memberships,
 		"GET /api/admin/invariants":       p.invariants,
 		"GET /api/admin/ops":              p.ops,
 		"POST /api/shows/{id}/view":       c.view,
