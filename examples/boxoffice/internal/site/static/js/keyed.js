@@ -3,8 +3,8 @@
 import { Problem, post } from './api.js';
 
 // Keyed asks for payments under a key that stays the same until the box office has
-// answered, also over a reload: a request whose answer was lost is repeated, and is
-// never paid twice.
+// taken or refused one, also over a reload: a request whose answer was lost, or told of an
+// error of the office, is repeated, and is never paid twice.
 export class Keyed {
   #name;
 
@@ -20,7 +20,7 @@ export class Keyed {
       sessionStorage.removeItem(this.#name);
       return answer;
     } catch (error) {
-      if (error instanceof Problem) sessionStorage.removeItem(this.#name);
+      if (error instanceof Problem && error.status < 500) sessionStorage.removeItem(this.#name);
       throw error;
     }
   }

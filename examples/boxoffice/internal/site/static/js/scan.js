@@ -16,7 +16,7 @@ const nameOf = (id) => [...shows.options].find(({ value }) => value === id)?.tex
 
 let token = sessionStorage.getItem(KEY) ?? '';
 let keys = []; // public ones
-let unanswered = null; // the request whose answer was lost: repeated under its key, it finds what it found
+let unanswered = null; // the request whose outcome is not known: repeated under its key, it finds what it found
 let checking = false;
 
 async function open() {
@@ -54,7 +54,7 @@ async function check(code) {
     if (error instanceof Unreachable) await alone(code, eventId);
     else if (!(error instanceof Problem)) throw error;
     else {
-      unanswered = null;
+      if (error.status < 500) unanswered = null;
       if (error.status === 401 || error.status === 403) {
         token = '';
         await open();
