@@ -275,8 +275,12 @@ func visit(ctx context.Context, cfg config, p *place, out *screen.Screen) (int, 
 		followed, tree = []judge.Check{check}, report.Trail(out, drawn)
 	}
 	out.Print("The crowd has left after %.1f s. Waiting until nothing moves any more …\n", elapsed.Seconds())
+	hold := cfg.hold
+	if cfg.url != "" {
+		hold = 0 // that of another office
+	}
 	result, err := audit.Run(ctx, audit.Subject{
-		Office: office, GatewayURL: p.gateway, Patience: cfg.drain, Crowd: fans, Foreign: cfg.url != "", Lines: cfg.url == "",
+		Office: office, GatewayURL: p.gateway, Patience: cfg.drain, Crowd: fans, Hold: hold, Foreign: cfg.url != "", Lines: cfg.url == "",
 	})
 	if err != nil {
 		out.Print("%s\nInterrupted: the invariants were not judged.\n", tables)

@@ -17,6 +17,7 @@ type Subject struct {
 	GatewayURL string        // without it the ledger's checks are left out
 	Patience   time.Duration // for coming to rest
 	Crowd      *crowd.Crowd  // has ended
+	Hold       time.Duration // how long a hold lasts; 0 when it is not known
 	// Foreign states that others use the box office too: charges and tickets that no fan
 	// knows are then not judged.
 	Foreign bool

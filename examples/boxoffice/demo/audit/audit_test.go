@@ -19,6 +19,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// hold is how long seats are held.
+const hold = 2 * time.Second
+
 // verdict is the result of an audit of one fake box office.
 type verdict struct {
 	audit.Result
@@ -42,7 +45,7 @@ func inspect(t *testing.T, faults ...officetest.Fault) map[officetest.Fault]verd
 		if fault == officetest.PushIn {
 			threshold = 1 // so that a line forms
 		}
-		o := officetest.Start(t, officetest.Config{Fault: fault, Seats: seats, Threshold: threshold, Hold: 2 * time.Second})
+		o := officetest.Start(t, officetest.Config{Fault: fault, Seats: seats, Threshold: threshold, Hold: hold})
 		places <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-places }()
@@ -71,7 +74,7 @@ func visit(ctx context.Context, o *officetest.Office, fault officetest.Fault) (a
 		patience = 300 * time.Millisecond
 	}
 	return audit.Run(ctx, audit.Subject{
-		Office: audit.Office{Client: client, Admin: officetest.Admin}, GatewayURL: o.GatewayURL, Patience: patience, Crowd: fans, Lines: true,
+		Office: audit.Office{Client: client, Admin: officetest.Admin}, GatewayURL: o.GatewayURL, Patience: patience, Crowd: fans, Hold: hold, Lines: true,
 	})
 }
 
@@ -99,6 +102,7 @@ func TestAuditFindsWhatIsBroken(t *testing.T) {
 		officetest.LoseMembership:  "paid means ticket or money back",
 		officetest.FreeTicket:      "gateway's ledger, one by one",
 		officetest.DoubleCharge:    "gateway's ledger, one charge per key",
+		officetest.ShortHold:       "reservations are as told",
 		officetest.StuckHold:       "nothing is left open",
 		officetest.NoLimits:        "no fan above a show's limits",
 		officetest.LetGo:           "no accepted payment came too late",

@@ -118,6 +118,9 @@ func (a *audit) judgeReservations() {
 		for _, told := range rec.Reservations {
 			is, ok := a.tickets[told.ID]
 			gone := a.gaveAway(rec, told.ID)
+			if 0 < told.Lasted && told.Lasted < a.s.Hold {
+				a.find.Fault(checkReservations, "reservation %s of %s ended %v after it was asked for; a hold lasts %v", told.ID, rec.Member, told.Lasted, a.s.Hold)
+			}
 			switch {
 			case !ok:
 				a.find.Fault(checkReservations, "reservation %s of %s is gone", told.ID, rec.Member)

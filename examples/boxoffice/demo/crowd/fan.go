@@ -110,6 +110,7 @@ func (f *fan) payFor(ctx context.Context, held *Reservation) (End, error) {
 		return "", err
 	}
 	if p == nil { // refused because the hold had ended
+		held.Lasted = time.Since(held.Asked)
 		if err := f.awaitReservation(ctx, held); err != nil {
 			return "", err
 		}

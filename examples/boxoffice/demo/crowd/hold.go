@@ -97,6 +97,7 @@ func (h holder) pick(seats []Seat, want, try int) (ids []string, amount int64) {
 func (h holder) reserve(ctx context.Context, event string, seats []string, amount int64) (*Reservation, error) {
 	var hold Hold
 	var code int
+	asked := time.Now()
 	err := h.guarded(ctx, event, Call{Step: "hold", Method: http.MethodPost, Path: "/api/seats/reserve", Once: true,
 		Body: map[string]any{"eventId": event, "seatIds": seats}, Accept: []int{http.StatusConflict}}, &hold, &code)
 	if errors.Is(err, errSoldOut) {
@@ -114,7 +115,7 @@ func (h holder) reserve(ctx context.Context, event string, seats []string, amoun
 	if hold.Amount != amount {
 		return nil, fmt.Errorf("seats %v cost %d by the seat plan and %d by reservation %s", seats, amount, hold.Amount, hold.ReservationID)
 	}
-	return h.keep(&Reservation{ID: hold.ReservationID, EventID: event, SeatIDs: seats, Amount: amount, Expires: hold.HoldExpiresAt, Status: Held}), nil
+	return h.keep(&Reservation{ID: hold.ReservationID, EventID: event, SeatIDs: seats, Amount: amount, Asked: asked, Expires: hold.HoldExpiresAt, Status: Held}), nil
 }
 
 // findHold looks for a hold whose answer was lost.

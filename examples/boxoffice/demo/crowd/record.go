@@ -70,8 +70,10 @@ type Reservation struct {
 	SeatIDs []string
 	Amount  int64
 	Expires time.Time
-	Status  string    // the last answer
-	Bought  time.Time // when the fan was told that it is confirmed; zero when it was not
+	Asked   time.Time     // when the fan asked for it
+	Lasted  time.Duration // from then until a payment was refused because it had ended; 0 when none was
+	Status  string        // the last answer
+	Bought  time.Time     // when the fan was told that it is confirmed; zero when it was not
 }
 
 // Grasp is how many seats of a show a fan had at one moment, by its own tickets.

@@ -94,7 +94,11 @@ func (a *sale) reserve(r *http.Request) (int, any) {
 	ends := time.Now().Add(a.hold)
 	a.reservations[id] = &reservation{member: member(r), buyer: member(r), Ticket: crowd.Ticket{
 		ReservationID: id, EventID: in.EventID, SeatIDs: in.SeatIDs, Status: crowd.Held, Amount: amount, HoldExpiresAt: ends}}
-	if a.fault != StuckHold {
+	switch a.fault {
+	case StuckHold:
+	case ShortHold:
+		a.timeOver(id)
+	default:
 		a.later(time.Until(ends), func() { a.timeOver(id) })
 	}
 	if a.strikes(WrongAmount) {
