@@ -102,6 +102,7 @@ func TestAuditFindsWhatIsBroken(t *testing.T) {
 		officetest.LoseMembership:  "paid means ticket or money back",
 		officetest.FreeTicket:      "gateway's ledger, one by one",
 		officetest.DoubleCharge:    "gateway's ledger, one charge per key",
+		officetest.RefuseHolds:     "reservations are as told",
 		officetest.ShortHold:       "reservations are as told",
 		officetest.StuckHold:       "nothing is left open",
 		officetest.NoLimits:        "no fan above a show's limits",

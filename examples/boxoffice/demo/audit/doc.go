@@ -7,7 +7,7 @@
 //	came to rest                            work is still open at the deadline                TestAuditFindsWhatIsBroken
 //	the office's own invariants             one of them says so                               same
 //	reservations are as told                one is missing, has other seats, lost its state,   same
-//	                                        or ended before its time
+//	                                        or ended before its time; no fan got seats
 //	payments are as told                    one is missing, or its outcome was taken back     same
 //	paid means ticket or money back         SUCCESS without a CONFIRMED reservation, or kept; same
 //	                                        a paid membership that is not ACTIVE

@@ -112,9 +112,13 @@ func (a *audit) judgeTold(told crowd.Payment, is crowd.PaymentAnswer) {
 }
 
 // judgeReservations compares every hold in the answers to a fan with the fan's
-// tickets.
+// tickets. In an office of the crowd's own at least the first fan gets seats.
 func (a *audit) judgeReservations() {
+	holds, without := 0, 0
 	for _, rec := range a.records {
+		if holds += len(rec.Reservations); rec.End == crowd.EndSoldOut {
+			without++
+		}
 		for _, told := range rec.Reservations {
 			is, ok := a.tickets[told.ID]
 			gone := a.gaveAway(rec, told.ID)
@@ -133,6 +137,9 @@ func (a *audit) judgeReservations() {
 				a.find.Fault(checkReservations, "reservation %s was told to be %s and is %s", told.ID, told.Status, is.Status)
 			}
 		}
+	}
+	if holds == 0 && without > 0 && !a.s.Foreign {
+		a.find.Fault(checkReservations, "%d fans came for seats, and none got any", without)
 	}
 }
 

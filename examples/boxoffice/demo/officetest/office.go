@@ -31,6 +31,7 @@ const (
 	LoseMembership  Fault = "a paid membership is not given"
 	FreeTicket      Fault = "a reservation is confirmed without a charge"
 	DoubleCharge    Fault = "a payment is charged under two keys"
+	RefuseHolds     Fault = "every hold is refused"
 	ShortHold       Fault = "holds end at once"
 	StuckHold       Fault = "an expired hold stays"
 	NoLimits        Fault = "a fan gets as many seats as it asks for"

@@ -78,7 +78,7 @@ func (a *sale) reserve(r *http.Request) (int, any) {
 	amount := int64(0)
 	for _, s := range a.seats[in.EventID] {
 		if slices.Contains(in.SeatIDs, s.ID) {
-			if s.Status != "AVAILABLE" && a.fault != SellTwice {
+			if s.Status != "AVAILABLE" && a.fault != SellTwice || a.fault == RefuseHolds {
 				return problem(409, "seat %s is taken", s.ID)
 			}
 			take, amount = append(take, s), amount+s.Price
