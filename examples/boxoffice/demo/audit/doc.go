@@ -24,7 +24,7 @@
 //	comment counts are the comments         a show tells another number than it lists           same
 //	chat messages are as told, in order     one is missing or there twice; two of a sender are
 //	                                        in another order; a place is left out               same, TestPosted, TestOrderOfMessages
-//	ledger: one by one                      a charge without payment, or the reverse          same
+//	ledger: one by one                      a charge without payment, or the reverse          same, TestLedgerCharge
 //	ledger: one charge per key              a duplicate key or reference                      same
 //	nothing was dead-lettered or parked     an event was given up                             same
 //	fans saw nothing odd                    a fan met an answer that must not be              same

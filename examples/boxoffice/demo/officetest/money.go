@@ -77,11 +77,14 @@ func (t *till) accept(r *http.Request) (int, any) {
 
 // charge asks the gateway until the outcome is known, and applies it.
 func (t *till) charge(p *payment) {
-	c := gateway.Charge{Status: gateway.Approved}
+	c, amount := gateway.Charge{Status: gateway.Approved}, p.Amount
+	if t.strikes(Overcharge) {
+		amount++
+	}
 	if t.fault != FreeTicket {
-		for c = t.ledger.charge(p.key, p.card, p.PaymentID, p.Amount); c.Status == gateway.Pending; {
+		for c = t.ledger.charge(p.key, p.card, p.PaymentID, amount); c.Status == gateway.Pending; {
 			time.Sleep(10 * time.Millisecond) // as a real one would wait for the gateway
-			c = t.ledger.charge(p.key, p.card, p.PaymentID, p.Amount)
+			c = t.ledger.charge(p.key, p.card, p.PaymentID, amount)
 		}
 	}
 	t.mu.Lock()
@@ -92,6 +95,9 @@ func (t *till) charge(p *payment) {
 		return
 	}
 	p.Status = crowd.Success
+	if t.strikes(StrayCharge) {
+		t.ledger.charge("stray", p.card, "stray", p.Amount)
+	}
 	if p.card == crowd.CardApproved && t.strikes(DoubleCharge) { // one that is decided at once
 		t.ledger.charge(p.key+"-again", p.card, p.PaymentID, p.Amount)
 	}

@@ -48,14 +48,17 @@ func (p *operator) ops(r *http.Request) (int, any) {
 	if r.Header.Get("Authorization") != "Bearer "+Admin {
 		return problem(401, "an admin token is needed")
 	}
-	dead := 0
-	if p.fault == DeadLetter {
-		dead = 2
+	count := func(f Fault) int {
+		if p.fault == f {
+			return 2
+		}
+		return 0
 	}
 	return 200, map[string]any{
-		"outbox": map[string]any{"backlog": 0, "published": 7},
+		"outbox":    map[string]any{"backlog": 0, "published": 7, "failed": count(Parked)},
+		"consumers": []map[string]any{{"topic": "payment.events", "lag": count(Unhandled)}, {"topic": "update-priority-low", "lag": 3, "apart": true}},
 		"deadLetters": []map[string]any{
-			{"topic": "dlq.payment", "count": dead},
+			{"topic": "dlq.payment", "count": count(DeadLetter)},
 			{"topic": "update-dlq", "count": 3, "apart": true}, // of no concern to the books
 		},
 	}
