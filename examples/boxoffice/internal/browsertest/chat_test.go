@@ -69,6 +69,19 @@ func TestPagesChat(t *testing.T) {
 	mina.until(visible("#chat-problem") + " && document.querySelector('#chat-problem').textContent.includes('Too fast') && document.querySelector('#chat-text').value === 'Hello?' && !document.querySelector('.message.waiting')")
 }
 
+// TestPagesChatLong: a log that is full drops its oldest messages, and brings them back when
+// they are asked for.
+func TestPagesChatLong(t *testing.T) {
+	f := startFake(t)
+	tb := chatting(t, f, desktop(), "mina")
+	for i := range 520 {
+		f.say("show-1", "jun", fmt.Sprint(i+1))
+	}
+	tb.until(said + ".endsWith('|520') && document.querySelectorAll('#chat-log .message').length === 500")
+	tb.click("#chat-earlier")
+	tb.until(said + " === Array.from({ length: 520 }, (_, i) => i + 1).join('|') && !(" + visible("#chat-earlier") + ")")
+}
+
 // TestPagesChatResumes loses sockets, and single messages: every message is shown,
 // once and in order.
 func TestPagesChatResumes(t *testing.T) {

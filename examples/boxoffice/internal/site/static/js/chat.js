@@ -148,10 +148,17 @@ export class Chat {
     const waiting = this.#sent.values().next().value;
     const before = waiting ? waiting.previousElementSibling : this.#log.lastElementChild;
     this.#log.insertBefore(this.#draw(message, before), waiting ?? null);
-    while (this.#log.children.length > SHOWN) this.#log.firstElementChild.remove();
+    if (this.#log.children.length > SHOWN) this.#trim();
     this.#empty();
     if (low) this.#down();
     else show($('#chat-newest'));
+  }
+
+  // #trim drops the oldest messages, which are earlier ones from then on.
+  #trim() {
+    while (this.#log.children.length > SHOWN) this.#log.firstElementChild.remove();
+    this.#room.begin(Number(this.#log.firstElementChild.dataset.seq));
+    show($('#chat-earlier'), this.#room.more);
   }
 
   #prepend(messages) {
@@ -167,11 +174,11 @@ export class Chat {
     show($('#chat-earlier'), this.#room.more);
   }
 
-  #draw({ id, senderId, message, sentAt }, before) {
+  #draw({ id, seq, senderId, message, sentAt }, before) {
     const at = new Date(sentAt);
     const mine = senderId === session.memberId;
     const together = before?.dataset.sender === senderId && at - Number(before.dataset.at) < TOGETHER;
-    return h('div', { class: `message${mine ? ' mine' : ''}${together ? ' together' : ''}`, 'data-id': id, 'data-sender': senderId, 'data-at': Number(at) },
+    return h('div', { class: `message${mine ? ' mine' : ''}${together ? ' together' : ''}`, 'data-seq': seq, 'data-sender': senderId, 'data-at': Number(at) },
       h('p', { class: 'who' }, h('b', {}, mine ? t('chat.you') : senderId), ' ', h('time', { dateTime: sentAt, title: at.toLocaleString(document.documentElement.lang) }, clock.format(at))),
       h('p', { class: 'said' }, message));
   }

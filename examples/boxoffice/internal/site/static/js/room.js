@@ -63,6 +63,12 @@ export class Room extends EventTarget {
     socket?.close();
   }
 
+  // begin says that what is before a message is not shown any more.
+  begin(seq) {
+    this.#first = seq;
+    this.more = seq > 1;
+  }
+
   async earlier() {
     const messages = await this.#read({ before: this.#first });
     this.more = messages.length === PAGE && messages[0].seq > 1;
