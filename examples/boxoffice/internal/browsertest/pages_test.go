@@ -212,6 +212,23 @@ func TestPagesLatePayment(t *testing.T) {
 	tb.until(view("refunded"))
 }
 
+// TestPagesClockIsSet: the clock of the device jumps ahead in the middle of a checkout. The
+// office's clock decides when the hold ends.
+func TestPagesClockIsSet(t *testing.T) {
+	f := startFake(t)
+	tb := open(t, f.url(), desktop())
+	tb.signIn("mina")
+	tb.book("show-1", 1)
+	eval[bool](tb, `(() => {
+		const [real, clock] = [fetch, Date.now];
+		globalThis.looks = 0;
+		Date.now = () => clock() + 6e5;
+		globalThis.fetch = async (...call) => { const answer = await real(...call); looks += 1; await new Promise((slow) => setTimeout(slow, 50)); return answer };
+		return true;
+	})()`)
+	tb.until("looks >= 4 && !document.querySelector('#pay-go').disabled && /^4:/.test(document.querySelector('#hold-clock').textContent)")
+}
+
 // TestPagesSignInAgain ends the sign-in in the middle of a checkout.
 func TestPagesSignInAgain(t *testing.T) {
 	f := startFake(t)

@@ -38,10 +38,13 @@ export const now = () => Date.now() + skew;
 function learnClock(response, sent) {
   const date = Date.parse(response.headers.get('Date') ?? '');
   const took = Date.now() - sent;
-  if (Number.isNaN(date) || took > tightest) return;
-  tightest = took;
   // The header is cut to seconds, so half a second is what it lacks on average.
-  skew = date + 500 - (sent + took / 2);
+  const told = date + 500 - (sent + took / 2);
+  // Two that differ by more than they can be wrong: our clock was set.
+  const set = Math.abs(told - skew) > 1000 + (took + tightest) / 2;
+  if (Number.isNaN(date) || (took > tightest && !set)) return;
+  tightest = took;
+  skew = told;
 }
 
 async function once(method, path, { body, headers = {}, signal, token = session.token, patience = 15000, keepalive = false } = {}) {
