@@ -265,6 +265,9 @@ func TestDemoUsage(t *testing.T) {
 			t.Errorf("%+v: %d places, want %d", c, got, want)
 		}
 	}
+	if a, b := crowdName(config{url: "http://127.0.0.1:1"}), crowdName(config{url: "http://127.0.0.1:1"}); a == b {
+		t.Errorf("two crowds of one office are both %q", a)
+	}
 	t.Setenv("FANS", "77")
 	if cfg, err := parse(nil, &stderr); err != nil || cfg.fans != 77 {
 		t.Errorf("FANS=77: %+v %v", cfg, err)

@@ -226,18 +226,22 @@ func (p *place) close(keep bool) (err error) {
 	return err
 }
 
+// crowdName keeps crowds apart that visit one office, before each other or at once.
+func crowdName(cfg config) string {
+	if cfg.url == "" {
+		return "0"
+	}
+	return strings.ToLower(rand.Text())
+}
+
 // visit sends the crowd through, audits, and prints the report.
 func visit(ctx context.Context, cfg config, p *place, out *screen.Screen) (int, error) {
-	run := "0"
-	if cfg.url != "" { // others may have used it before
-		run = time.Now().UTC().Format("20060102150405")
-	}
 	think := cfg.think
 	if think == 0 {
 		think = -1 // asked for none, which is not the Config's zero value
 	}
 	fans, err := crowd.New(crowd.Config{
-		URL: p.url, Others: p.others, Fans: cfg.fans, Concurrency: cfg.concurrency, Seed: cfg.seed, Run: run, Think: think, Patience: cfg.patience,
+		URL: p.url, Others: p.others, Fans: cfg.fans, Concurrency: cfg.concurrency, Seed: cfg.seed, Run: crowdName(cfg), Think: think, Patience: cfg.patience,
 	})
 	if err != nil {
 		return command.Broken, err
