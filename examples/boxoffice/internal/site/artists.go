@@ -66,7 +66,7 @@ func (s *site) findArtist(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v := s.view(r, "artist")
-	v.Heading = v.T("artist.title")
+	v.Heading = v.T("nav.artists")
 	v.Artists = suggested
 	status := http.StatusOK
 	if wanted != "" {

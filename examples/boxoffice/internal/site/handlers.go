@@ -9,18 +9,22 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 )
 
-func (s *site) home(w http.ResponseWriter, r *http.Request) {
-	shows, err := s.backend.Shows(r.Context())
-	if err != nil {
-		s.unavailable(w, r, err)
-		return
+// listed serves a page with all shows. camera lists the origins that may use the camera.
+func (s *site) listed(page, title, camera string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		shows, err := s.backend.Shows(r.Context())
+		if err != nil {
+			s.unavailable(w, r, err)
+			return
+		}
+		v := s.view(r, page)
+		v.Heading = v.T(title)
+		for _, show := range shows {
+			v.Shows = append(v.Shows, v.present(show))
+		}
+		w.Header().Set("Permissions-Policy", permissions(camera))
+		s.render(w, r, http.StatusOK, v)
 	}
-	v := s.view(r, "home")
-	v.Heading = v.T("home.title")
-	for _, show := range shows {
-		v.Shows = append(v.Shows, v.present(show))
-	}
-	s.render(w, r, http.StatusOK, v)
 }
 
 func (s *site) show(w http.ResponseWriter, r *http.Request) {
@@ -68,23 +72,6 @@ func (s *site) plain(page, title string) http.HandlerFunc {
 		v.Heading = v.T(title)
 		s.render(w, r, http.StatusOK, v)
 	}
-}
-
-// scan serves the page for scans at the entrance, the only one that may use the
-// camera. It has the shows, so that it works from its first moment.
-func (s *site) scan(w http.ResponseWriter, r *http.Request) {
-	shows, err := s.backend.Shows(r.Context())
-	if err != nil {
-		s.unavailable(w, r, err)
-		return
-	}
-	v := s.view(r, "scan")
-	v.Heading = v.T("scan.title")
-	for _, show := range shows {
-		v.Shows = append(v.Shows, v.present(show))
-	}
-	w.Header().Set("Permissions-Policy", permissions("(self)"))
-	s.render(w, r, http.StatusOK, v)
 }
 
 func (s *site) notFound(w http.ResponseWriter, r *http.Request) {

@@ -76,7 +76,7 @@ func TestUsedKeysExist(t *testing.T) {
 	look(templateFiles, "templates", ".html", regexp.MustCompile(`T "([\w.-]+)"`), nil, nil)
 	look(staticFiles, "static/js", ".js", regexp.MustCompile(`\bt\('([\w.-]+)'`), regexp.MustCompile(`\btn\('([\w.-]+)'`), regexp.MustCompile("`((?:theme|artist\\.(?:attribute|value|refresh)|problem|scan|transfer|membership\\.state|notice\\.text)\\.)\\$\\{"))
 	// Keys in Go, and behind a condition in a script.
-	for _, key := range []string{"home.title", "seats.title", "checkout.title", "tickets.title", "login.title", "ops.title", "artist.title", "offline.page.title", "seats.added", "seats.removed", "site.name", "site.short",
+	for _, key := range []string{"nav.shows", "seats.title", "checkout.title", "nav.tickets", "signin.submit", "ops.title", "nav.artists", "offline.page.title", "seats.added", "seats.removed", "site.name", "site.short",
 		"date.at", "date.day", "date.time", "date.am", "date.pm", "money.other", "show.class", "show.where.city", "list.and"} {
 		used[key] = true
 	}

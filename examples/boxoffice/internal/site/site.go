@@ -90,7 +90,7 @@ func New(cfg Config) (*Site, error) {
 	s.log = cmp.Or(s.log, slog.Default())
 
 	mux := routes.New()
-	mux.HandleFunc("GET /{$}", s.home)
+	mux.HandleFunc("GET /{$}", s.listed("home", "nav.shows", "()"))
 	mux.HandleFunc("GET /shows/{id}", s.show)
 	mux.HandleFunc("GET /queue", s.room)
 	mux.Handle("GET /queue/{eventId}", line)
@@ -101,13 +101,15 @@ func New(cfg Config) (*Site, error) {
 	}
 	mux.Handle("GET /events/{eventId}", seats)
 	mux.HandleFunc("GET /checkout/{id}", s.checkout)
-	mux.HandleFunc("GET /tickets", s.plain("tickets", "tickets.title"))
+	mux.HandleFunc("GET /tickets", s.plain("tickets", "nav.tickets"))
 	mux.HandleFunc("GET /transfers", s.plain("transfers", "transfers.title"))
 	mux.HandleFunc("GET /memberships", s.plain("memberships", "memberships.title"))
-	mux.HandleFunc("GET /scan", s.scan)
+	// The only page that may use the camera. It has the shows, so that it works from its
+	// first moment.
+	mux.HandleFunc("GET /scan", s.listed("scan", "scan.title", "(self)"))
 	mux.HandleFunc("GET /artists", s.findArtist)
 	mux.HandleFunc("GET /artists/{id}", s.artist)
-	mux.HandleFunc("GET /login", s.plain("login", "login.title"))
+	mux.HandleFunc("GET /login", s.plain("login", "signin.submit"))
 	mux.HandleFunc("GET /ops", s.plain("ops", "ops.title"))
 	mux.HandleFunc("GET /offline", s.plain("offline", "offline.page.title"))
 	mux.HandleFunc("GET /static/{hash}/{path...}", s.assets.serve)

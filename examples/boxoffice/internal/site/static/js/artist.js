@@ -4,7 +4,7 @@
 import './site.js';
 import { Problem, get, post } from './api.js';
 import { label, worded } from './attributes.js';
-import { $, announce, h, setText, show, tell } from './dom.js';
+import { $, announce, attempt, h, setText, show, tell } from './dom.js';
 import { facts } from './facts.js';
 import { ago, number, t, tn } from './i18n.js';
 import { poll } from './poll.js';
@@ -103,23 +103,16 @@ function fill({ snapshot, lastUpdatedAt, lastCheckedAt }) {
 async function refresh() {
   if (!session.signedIn && !await signedIn(t('artist.refresh.signin'))) return;
   const button = $('#refresh');
-  button.disabled = true;
-  tell($('#refresh-problem'), null);
-  try {
+  const asked = await attempt(button, $('#refresh-problem'), async () => {
     const { status, estimatedWaitMs } = await post(`/api/artists/${encodeURIComponent(id)}/refresh`, undefined, { repeat: true });
     wish = status === 'CHECKED' ? null : { ...times };
     const wait = estimatedWaitMs === null ? t('artist.wait.unknown') : tn('artist.wait', Math.max(1, Math.round(estimatedWaitMs / 1000)));
     say(t(`artist.refresh.${status.toLowerCase()}`, { wait }));
     delay = SOON;
     polling.now();
-  } catch (error) {
-    if (error.title === undefined) throw error;
-    say('');
-    tell($('#refresh-problem'), error);
-  } finally {
-    button.disabled = false;
-    button.focus();
-  }
+  });
+  if (!asked) say('');
+  button.focus();
 }
 
 // settle says what a refresh that was asked for has found.
@@ -151,7 +144,7 @@ function attributes(values) {
     facts(list, worded(members.slice(0, SHOWN)));
     const hidden = members.length - SHOWN;
     return h('details', {}, h('summary', {}, `${label(name)} (${number(members.length)})`), list,
-      hidden > 0 && h('p', { class: 'fine' }, tn('artist.more', hidden)));
+      hidden > 0 && h('p', { class: 'fine' }, t('artist.more', { n: number(hidden) })));
   }));
 }
 

@@ -21,7 +21,7 @@ export function label(name) {
 }
 
 // said is a value of an attribute; what is no text and no truth stays as it is.
-export function said(name, value) {
+function said(name, value) {
   if (typeof value === 'boolean') return value ? t('artist.yes') : t('artist.no');
   if (typeof value !== 'string') return value;
   const key = `artist.value.${name}.${slug(value)}`;

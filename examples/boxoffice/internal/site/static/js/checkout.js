@@ -5,7 +5,7 @@ import './site.js';
 import { Problem, Unreachable, get, now, post, remove } from './api.js';
 import { bySeat, loadCheckout, saveCheckout } from './booking.js';
 import { confirmed } from './confirm.js';
-import { $, $$, announce, h, setText, show, tell } from './dom.js';
+import { $, $$, announce, attempt, h, setText, show, tell } from './dom.js';
 import { entry, roomAddress } from './entry.js';
 import { clock, money, t } from './i18n.js';
 import { poll } from './poll.js';
@@ -233,18 +233,10 @@ form.addEventListener('submit', (event) => {
 for (const button of $$('[data-cancel]')) {
   button.addEventListener('click', async () => {
     const sure = await confirmed({
-      title: t('confirm.release.title'), text: t('confirm.release.text'), yes: t('confirm.release.yes'), no: t('confirm.release.no'),
+      title: t('confirm.release.title'), text: t('confirm.release.text'), yes: t('ticket.release'), no: t('confirm.release.no'),
     });
     if (!sure) return;
-    button.disabled = true;
-    try {
-      await remove(`/api/me/tickets/${encodeURIComponent(id)}`, { repeat: true });
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      tell(payProblem, error);
-    } finally {
-      button.disabled = false;
-    }
+    await attempt(button, payProblem, () => remove(`/api/me/tickets/${encodeURIComponent(id)}`, { repeat: true }));
     polling.now();
   });
 }

@@ -3,7 +3,7 @@
 
 import { get, post, remove } from './api.js';
 import { confirmed } from './confirm.js';
-import { $, announce, h, setText, show, tell } from './dom.js';
+import { $, announce, attempt, h, keep, setText, show } from './dom.js';
 import { follows } from './follows.js';
 import { ago, t } from './i18n.js';
 import { session, signedIn } from './session.js';
@@ -65,9 +65,7 @@ export class Comments {
       setText($('time', element), ago(new Date(item.createdAt)));
       return element;
     });
-    const list = $('#comment-list');
-    const same = elements.length === list.children.length && elements.every((element, i) => list.children[i] === element);
-    if (!same) list.replaceChildren(...elements);
+    keep($('#comment-list'), elements);
     show($('#comments-none'), elements.length === 0);
   }
 
@@ -127,16 +125,5 @@ export class Comments {
     $('#comments-title').focus();
   }
 
-  async #do(button, task) {
-    button.disabled = true;
-    tell($('#comment-problem'), null);
-    try {
-      await task();
-    } catch (error) {
-      if (error.title === undefined) throw error;
-      tell($('#comment-problem'), error);
-    } finally {
-      button.disabled = false;
-    }
-  }
+  #do(button, task) { return attempt(button, $('#comment-problem'), task); }
 }

@@ -36,6 +36,11 @@ export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+// keep fills a list, and leaves it alone when it has these elements already.
+export function keep(list, elements) {
+  if (elements.length !== list.children.length || elements.some((element, i) => list.children[i] !== element)) list.replaceChildren(...elements);
+}
+
 export function show(element, visible = true) {
   if (element.hidden === visible) element.hidden = !visible;
 }
@@ -47,6 +52,23 @@ export function tell(element, problem) {
   if (problem === null) return;
   element.append(h('strong', {}, problem.title));
   if (problem.detail && problem.detail !== problem.title) element.append(' ', problem.detail);
+}
+
+// attempt does a task while its button is disabled, and shows a problem in its place. It
+// resolves to whether the task was done.
+export async function attempt(button, place, task) {
+  button.disabled = true;
+  tell(place, null);
+  try {
+    await task();
+    return true;
+  } catch (error) {
+    if (error.title === undefined) throw error;
+    tell(place, error);
+    return false;
+  } finally {
+    button.disabled = false;
+  }
 }
 
 let announcing;
@@ -61,6 +83,3 @@ export function announce(text) {
     live.textContent = text;
   }, 60);
 }
-
-// wheel copies the turning wheel that the server has drawn in the header.
-export const wheel = () => $('.brand .wheel').cloneNode(true);

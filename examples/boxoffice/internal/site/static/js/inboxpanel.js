@@ -1,6 +1,6 @@
 // The panel under the bell.
 
-import { $, h, setText, show, tell } from './dom.js';
+import { $, attempt, h, keep, setText, show, tell } from './dom.js';
 import { ago, t } from './i18n.js';
 import { inbox } from './inbox.js';
 import { live } from './live.js';
@@ -55,9 +55,7 @@ export class InboxPanel {
       setText($('time', row.element), ago(new Date(item.createdAt)));
       return row;
     });
-    const list = $('#inbox-list');
-    const same = rows.length === list.children.length && rows.every(({ element }, i) => list.children[i] === element);
-    if (!same) list.replaceChildren(...rows.map(({ element }) => element));
+    keep($('#inbox-list'), rows.map(({ element }) => element));
     for (const row of rows.filter(({ focus }) => focus)) {
       delete row.focus;
       ($('a', row.element) ?? row.element).focus();
@@ -77,18 +75,10 @@ export class InboxPanel {
   }
 
   async #do(button, task) {
-    button.disabled = true;
-    tell($('#inbox-problem'), null);
-    try {
-      await task();
-    } catch (error) {
-      this.#failed(error);
-    } finally {
-      button.disabled = false;
-      // Whoever has used a button that is gone goes on from the heading.
-      const { activeElement: at } = document;
-      if (this.open && (at === document.body || (at === button && !button.checkVisibility()))) $('#inbox-title').focus();
-    }
+    await attempt(button, $('#inbox-problem'), task);
+    // Whoever has used a button that is gone goes on from the heading.
+    const { activeElement: at } = document;
+    if (this.open && (at === document.body || (at === button && !button.checkVisibility()))) $('#inbox-title').focus();
   }
 
   async #mute(box) {

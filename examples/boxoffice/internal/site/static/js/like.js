@@ -1,7 +1,7 @@
 // The heart of a show.
 
 import { get, post, remove } from './api.js';
-import { $, announce, tell } from './dom.js';
+import { $, announce, attempt } from './dom.js';
 import { t } from './i18n.js';
 import { session, signedIn } from './session.js';
 
@@ -41,21 +41,14 @@ export class Like {
     const wanted = !this.#liked;
     const path = `/api/shows/${encodeURIComponent(this.#id)}/like`;
     this.#asked += 1;
-    this.#button.disabled = true;
-    tell($('#like-problem'), null);
     this.#is(wanted);
-    try {
+    const done = await attempt(this.#button, $('#like-problem'), async () => {
       if (wanted) await post(path, {}, { repeat: true });
       else await remove(path, { repeat: true });
       announce(wanted ? t('like.done') : t('like.undone'));
       this.#changed(wanted ? 1 : -1);
-    } catch (error) {
-      this.#is(!wanted);
-      if (error.title === undefined) throw error;
-      tell($('#like-problem'), error);
-    } finally {
-      this.#button.disabled = false;
-      this.#button.focus();
-    }
+    });
+    if (!done) this.#is(!wanted);
+    this.#button.focus();
   }
 }

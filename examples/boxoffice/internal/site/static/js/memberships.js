@@ -1,33 +1,21 @@
 // The membership: until when it lasts, or what it costs.
 
 import './site.js';
-import { Problem, get, now } from './api.js';
-import { $, announce, h, setText, show, tell } from './dom.js';
+import { get, now } from './api.js';
+import { Desk } from './desk.js';
+import { $, announce, attempt, h, setText, show } from './dom.js';
 import { day, money, moment, t } from './i18n.js';
 import { Keyed } from './keyed.js';
-import { poll } from './poll.js';
-import { session, signedIn } from './session.js';
 
 const form = $('#buy');
 const payment = new Keyed('membership');
 
 let price = 0;
-let polling = null;
 
 async function load() {
-  let answer;
-  try {
-    answer = await get('/api/me/memberships');
-  } catch (error) {
-    if (!(error instanceof Problem) || error.status !== 401) throw error;
-    signedOut();
-    return false;
-  }
-  show($('#loading'), false);
-  show($('#signed-out'), false);
+  const { memberships, price: due } = await get('/api/me/memberships');
   show($('#desk'));
-  price = answer.price;
-  const { memberships } = answer;
+  price = due;
   const until = Math.max(0, ...memberships.filter(({ status }) => status === 'ACTIVE').map(({ expiresAt }) => Date.parse(expiresAt)));
   const pending = memberships.some(({ status }) => status === 'PENDING');
   const state = until > now() ? 'ACTIVE' : pending ? 'PENDING' : 'NONE';
@@ -54,32 +42,11 @@ function draw({ amount, status, createdAt, expiresAt }) {
 
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
-  const button = $('[type=submit]', form);
-  button.disabled = true;
-  tell($('#problem'), null);
-  try {
+  await attempt($('[type=submit]', form), $('#problem'), async () => {
     await payment.ask('/api/memberships', { amount: price, card: $('#card').value });
     announce(t('memberships.sent'));
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    tell($('#problem'), error);
-  } finally {
-    button.disabled = false;
-  }
-  polling.now();
+  });
+  desk.now();
 });
 
-function signedOut() {
-  show($('#loading'), false);
-  show($('#desk'), false);
-  show($('#signed-out'));
-}
-
-function start() {
-  polling?.stop();
-  if (session.signedIn) polling = poll(load, 5000);
-  else signedOut();
-}
-
-$('#signin-now').addEventListener('click', async () => { if (await signedIn(t('memberships.signin.text'))) start(); });
-start();
+const desk = new Desk(load, { every: 5000, why: t('memberships.signin.text'), parts: ['#desk'] });

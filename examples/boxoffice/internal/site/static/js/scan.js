@@ -77,8 +77,8 @@ async function alone(code, eventId) {
 // say replaces the verdict, so that the same one is heard again.
 function say(status, seat, text) {
   $('#verdict').replaceChildren(h('div', { 'data-verdict': status },
-    h('strong', {}, t(`scan.${status}`)), seat && h('p', { class: 'seat' }, t('scan.seat', { seat })), h('p', {}, text)));
-  $('#history').prepend(h('li', {}, h('span', { class: 'state', 'data-verdict': status }, t(`scan.${status}`)), h('span', {}, seat && t('scan.seat', { seat })), h('span', { class: 'fine' }, time(new Date()))));
+    h('strong', {}, t(`scan.${status}`)), seat && h('p', { class: 'seat' }, t('codes.seat', { seat })), h('p', {}, text)));
+  $('#history').prepend(h('li', {}, h('span', { class: 'state', 'data-verdict': status }, t(`scan.${status}`)), h('span', {}, seat && t('codes.seat', { seat })), h('span', { class: 'fine' }, time(new Date()))));
   while ($('#history').children.length > HISTORY) $('#history').lastElementChild.remove();
   show($('#history-part'));
 }

@@ -1,7 +1,7 @@
 // Who the visitor is: the bearer token of POST /api/login, kept in localStorage
 // so that all tabs share it, and the dialog that asks for a name when needed.
 
-import { $, show, tell } from './dom.js';
+import { $, attempt, show, tell } from './dom.js';
 import { t } from './i18n.js';
 
 const KEY = 'boxoffice.session';
@@ -71,17 +71,7 @@ export function handleForm(form, done) {
       return;
     }
     input.removeAttribute('aria-invalid');
-    const button = $('[type=submit]', form);
-    button.disabled = true;
-    tell(problem, null);
-    try {
-      await session.signIn(memberId);
-      done();
-    } catch (error) {
-      tell(problem, error);
-    } finally {
-      button.disabled = false;
-    }
+    if (await attempt($('[type=submit]', form), problem, () => session.signIn(memberId))) done();
   });
 }
 

@@ -6,29 +6,17 @@ import { Problem, get, now, remove } from './api.js';
 import { bySeat } from './booking.js';
 import { codesOf } from './codes.js';
 import { confirmed } from './confirm.js';
-import { $, announce, h, setText, show, svg, tell } from './dom.js';
+import { Desk } from './desk.js';
+import { $, announce, h, keep, setText, show, svg, tell } from './dom.js';
 import { clock, money, t } from './i18n.js';
-import { poll } from './poll.js';
-import { session, signedIn } from './session.js';
 import { titleOf } from './shows.js';
 
 const problem = $('#problem');
 const shown = new Map(); // reservation id → { element, state }
 const busy = new Map(); // reservation id → the state at which an action was sent
 
-let polling = null;
-
 async function load() {
-  let tickets;
-  try {
-    ({ tickets } = await get('/api/me/tickets'));
-  } catch (error) {
-    if (!(error instanceof Problem) || error.status !== 401) throw error;
-    signedOut();
-    return false;
-  }
-  show($('#loading'), false);
-  show($('#signed-out'), false);
+  const { tickets } = await get('/api/me/tickets');
   for (const ticket of tickets) if (busy.has(ticket.reservationId) && busy.get(ticket.reservationId) !== stateOf(ticket)) busy.delete(ticket.reservationId);
   await render(tickets);
   const moving = busy.size > 0 || tickets.some(changing);
@@ -64,8 +52,7 @@ async function fill(section, list, tickets) {
     shown.set(ticket.reservationId, { element, state });
     elements.push(element);
   }
-  const same = elements.length === list.children.length && elements.every((element, i) => list.children[i] === element);
-  if (!same) list.replaceChildren(...elements);
+  keep(list, elements);
   show(section, tickets.length > 0);
 }
 
@@ -147,7 +134,7 @@ function bars(id) {
 
 async function release(ticket) {
   const sure = await confirmed({
-    title: t('confirm.release.title'), text: t('confirm.release.text'), yes: t('confirm.release.yes'), no: t('confirm.release.no'),
+    title: t('confirm.release.title'), text: t('confirm.release.text'), yes: t('ticket.release'), no: t('confirm.release.no'),
   });
   if (sure) await act(ticket, t('ticket.released'));
 }
@@ -156,7 +143,7 @@ async function refund(ticket) {
   const sure = await confirmed({
     title: t('confirm.refund.title'),
     text: t('confirm.refund.text', { amount: money(ticket.amount) }),
-    yes: t('confirm.refund.yes'), no: t('confirm.refund.no'),
+    yes: t('ticket.refund'), no: t('confirm.refund.no'),
   });
   if (!sure) return;
   await act(ticket, t('ticket.refunding'));
@@ -167,7 +154,7 @@ async function refund(ticket) {
 async function act(ticket, said) {
   tell(problem, null);
   busy.set(ticket.reservationId, stateOf(ticket));
-  polling.now();
+  desk.now();
   try {
     await remove(`/api/me/tickets/${encodeURIComponent(ticket.reservationId)}`, { repeat: true });
     announce(said);
@@ -176,7 +163,7 @@ async function act(ticket, said) {
     busy.delete(ticket.reservationId);
     tell(problem, error);
   }
-  polling.now();
+  desk.now();
 }
 
 function tick() {
@@ -187,17 +174,4 @@ function tick() {
 }
 setInterval(tick, 1000);
 
-function signedOut() {
-  show($('#loading'), false);
-  for (const id of ['#none', '#current', '#past']) show($(id), false);
-  show($('#signed-out'));
-}
-
-async function start() {
-  polling?.stop();
-  if (session.signedIn) polling = poll(load, 3000);
-  else signedOut();
-}
-
-$('#signin-now').addEventListener('click', async () => { if (await signedIn()) start(); });
-start();
+const desk = new Desk(load, { every: 3000, parts: ['#none', '#current', '#past'] });

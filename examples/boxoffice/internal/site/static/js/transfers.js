@@ -1,16 +1,15 @@
 // Transfers: offers to accept or decline, offers to withdraw, and a ticket to offer.
 
 import './site.js';
-import { Problem, get, post } from './api.js';
+import { get, post } from './api.js';
 import { bySeat } from './booking.js';
-import { $, announce, h, setText, show, tell } from './dom.js';
+import { Desk } from './desk.js';
+import { $, announce, attempt, h, keep, setText, show, tell } from './dom.js';
 import { money, moment, t } from './i18n.js';
 import { Keyed } from './keyed.js';
-import { poll } from './poll.js';
-import { session, signedIn } from './session.js';
+import { session } from './session.js';
 import { titleOf } from './shows.js';
 
-const problem = $('#problem');
 const form = $('#offer');
 const choice = $('#ticket');
 const payment = new Keyed('transfer');
@@ -18,20 +17,8 @@ const rows = new Map(); // transfer id → { element, state }
 
 let tickets = []; // that can be offered
 let wanted = new URLSearchParams(location.search).get('ticket'); // until it was chosen
-let polling = null;
-
 async function load() {
-  let transfers;
-  let mine;
-  try {
-    [{ transfers }, { tickets: mine }] = await Promise.all([get('/api/me/transfers'), get('/api/me/tickets')]);
-  } catch (error) {
-    if (!(error instanceof Problem) || error.status !== 401) throw error;
-    signedOut();
-    return false;
-  }
-  show($('#loading'), false);
-  show($('#signed-out'), false);
+  const [{ transfers }, { tickets: mine }] = await Promise.all([get('/api/me/transfers'), get('/api/me/tickets')]);
   show($('#desk'));
   const me = session.memberId;
   const open = transfers.filter(({ status }) => status === 'OFFERED' || status === 'ACCEPTED');
@@ -56,7 +43,7 @@ async function fill(list, transfers) {
     rows.set(transfer.transferId, { element, state });
     elements.push(element);
   }
-  if (elements.length !== list.children.length || elements.some((element, i) => list.children[i] !== element)) list.replaceChildren(...elements);
+  keep(list, elements);
 }
 
 function draw(transfer, title) {
@@ -80,20 +67,13 @@ function draw(transfer, title) {
 const done = { accept: 'transfer.accepted', decline: 'transfer.declined', withdraw: 'transfer.withdrawn' };
 
 async function decide(id, name, button) {
-  tell(problem, null);
-  button.disabled = true;
-  try {
+  await attempt(button, $('#problem'), async () => {
     await post(`/api/transfers/${encodeURIComponent(id)}/${name}`, undefined, { repeat: true });
     announce(t(done[name]));
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    tell(problem, error);
-  } finally {
-    button.disabled = false;
-  }
+  });
   // The button goes away; whoever used it goes on from the heading above it.
   button.closest('section').querySelector('h2').focus();
-  polling.now();
+  desk.now();
 }
 
 // offerable lists the tickets that can be offered, and leaves the choice as it is.
@@ -137,35 +117,14 @@ form.addEventListener('submit', async (event) => {
     to.focus();
     return;
   }
-  const button = $('[type=submit]', form);
-  button.disabled = true;
-  tell($('#offer-problem'), null);
-  try {
+  await attempt($('[type=submit]', form), $('#offer-problem'), async () => {
     await payment.ask('/api/transfers', { reservationId: ticket.reservationId, toMemberId, amount: ticket.amount, card: $('#card').value });
     to.value = '';
     announce(t('transfers.sentto', { member: toMemberId }));
     show($('#sent-part'));
     $('#sent-title').focus();
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    tell($('#offer-problem'), error);
-  } finally {
-    button.disabled = false;
-  }
-  polling.now();
+  });
+  desk.now();
 });
 
-function signedOut() {
-  show($('#loading'), false);
-  show($('#desk'), false);
-  show($('#signed-out'));
-}
-
-function start() {
-  polling?.stop();
-  if (session.signedIn) polling = poll(load, 4000);
-  else signedOut();
-}
-
-$('#signin-now').addEventListener('click', async () => { if (await signedIn(t('transfers.signin.text'))) start(); });
-start();
+const desk = new Desk(load, { every: 4000, why: t('transfers.signin.text'), parts: ['#desk'] });

@@ -2,7 +2,7 @@
 // changed until then, and what the others chose is seen after one's own.
 
 import { Problem, get, now, post } from './api.js';
-import { $, announce, h, setText, show, tell } from './dom.js';
+import { $, announce, attempt, h, setText, show } from './dom.js';
 import { clock, t, tn } from './i18n.js';
 import { signedIn } from './session.js';
 
@@ -104,18 +104,12 @@ export class Vote {
   async #cast() {
     const option = this.#picked;
     if (option === '' || !await signedIn(t('vote.signin'))) return;
-    const button = $('#vote-form [type=submit]');
-    button.disabled = true;
-    tell($('#vote-problem'), null);
-    try {
+    await attempt($('#vote-form [type=submit]'), $('#vote-problem'), async () => {
       // The last choice counts, so it may arrive twice.
       await post(this.#path, { option }, { repeat: true });
       announce(t('vote.done', { option }));
       await this.load();
-    } catch (error) {
-      if (error.title === undefined) throw error;
-      tell($('#vote-problem'), error);
-    }
+    });
     this.#buttons();
   }
 
