@@ -71,6 +71,7 @@
 //	only the page for the door may use the camera              TestCamera
 //	a number leads to its artist without a script, and no
 //	other address does                                         TestFindArtist, TestArtistPage
+//	a payment keeps its key until it is taken or refused       TestKeyedPayments
 //	every page has the bell, and a show's page the elements
 //	of its scripts                                             TestBellEverywhere, TestShowHasPlaces
 //	booking, decline, cancel, keyboard, language, kill -9 in
