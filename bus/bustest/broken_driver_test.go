@@ -329,6 +329,17 @@ func dropsLetters(next message.Publisher, topic string, messages []*message.Mess
 	return next.Publish(topic, messages...)
 }
 
+// deduplicates loses what has the id of an earlier message of the topic and is no newer version of it.
+func deduplicates() func(message.Publisher, string, []*message.Message) error {
+	var seen sync.Map
+	return func(next message.Publisher, topic string, messages []*message.Message) error {
+		return next.Publish(topic, slices.DeleteFunc(messages, func(m *message.Message) bool {
+			_, twice := seen.LoadOrStore([4]string{topic, m.UUID, m.Metadata[driver.DLQRedrive], m.Metadata[driver.DLQEdits]}, nil)
+			return twice
+		})...)
+	}
+}
+
 func changes(change func(*message.Message)) func(message.Publisher, string, []*message.Message) error {
 	return func(next message.Publisher, topic string, messages []*message.Message) error {
 		for _, m := range messages {

@@ -42,6 +42,7 @@ func faults() map[string]struct {
 		"confirms everything before an ack": {broken{deliver: skips}, []string{"OutOfOrderAcksNeverSkip"}},
 		"loses messages":                    {broken{publish: drops()}, []string{"GroupsEachGetAll", "GroupResumesWhereItStopped", "DeclaredGroupGetsEverything", "InstancesShareAGroup", "ObsoleteIsSkipped"}},
 		"loses dead letters":                {broken{publish: dropsLetters}, []string{"PoisonMessageIsDeadLettered", "DeadLetterThatCannotBePublishedPauses", "BatchPartialFailure", "RedriveAll"}},
+		"takes a copy for a repetition":     {broken{publish: deduplicates()}, []string{"RedriveBehindManyOfItsKey"}},
 		"loses a message behind a poison":   {broken{publish: drops()}, []string{"AMessageThatFailsAloneStopsOnlyItsKey"}},
 		"one group for all":                 {broken{group: func(string) string { return "same" }}, []string{"GroupsEachGetAll", "NewGroupStartsAtEarliest"}},
 		"forgets where a group stood":       {broken{group: ownGroups()}, []string{"GroupResumesWhereItStopped", "AnOrderlyStopRepeatsNothing", "AnInstanceTakesOverWhereTheOtherStopped", "DrainOnShutdown", "RedriveDrop", "RedriveAll"}},

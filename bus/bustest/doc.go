@@ -54,7 +54,8 @@
 //	outdated events are skipped                             ObsoleteIsSkipped
 //	dead letters can be redriven, edited and dropped, all
 //	or some, by a tool that may be killed                   RedriveAll, RedriveSelected, RedriveAfterEdit,
-//	                                                        RedriveDrop, RedriveKilledLosesNothing
+//	                                                        RedriveBehindManyOfItsKey, RedriveDrop,
+//	                                                        RedriveKilledLosesNothing
 //	listing dead letters settles none                       RedriveDryRunTakesNothing
 //
 // A case that a capability rules out is listed in [RuledOut] and prints "n/a" with the reason.

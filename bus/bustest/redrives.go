@@ -23,6 +23,7 @@ func redriveCases() []Case {
 	return []Case{
 		{"RedriveAll", redriveAll},
 		{"RedriveSelected", redriveSelected},
+		{"RedriveBehindManyOfItsKey", redriveBehindMany},
 		{"RedriveDryRunTakesNothing", redriveDryRun},
 		{"RedriveAfterEdit", redriveEdited},
 		{"RedriveDrop", redriveDrop},
@@ -203,6 +204,21 @@ func redriveSelected(ctx context.Context, env Env) (err error) {
 		return err
 	}
 	return errors.Join(want("dropped", res.Done, 7), g.pending(ctx))
+}
+
+// redriveBehindMany takes a letter behind more of its key than a transport hands over at once.
+func redriveBehindMany(ctx context.Context, env Env) error {
+	const n = 24
+	g, err := dig(ctx, env, n)
+	if err != nil {
+		return err
+	}
+	res, err := g.letters.Redrive(ctx, redrive.Filter{IDs: g.ids(n - 1)}, redrive.Options{})
+	if err = errors.Join(err, want("redrove", res.Done, 1)); err != nil {
+		return err
+	}
+	res, err = g.letters.Drop(ctx, redrive.Filter{All: true}, redrive.Options{})
+	return errors.Join(err, want("dropped", res.Done, n-1), g.came(ctx, false, n-1))
 }
 
 func redriveDryRun(ctx context.Context, env Env) (err error) {
