@@ -27,7 +27,8 @@
 //	the conformance suites, Watermill's and bustest's             TestConformance, TestStandardConformance
 //	message group = key, deduplication id = message id            TestWireFormat
 //	published twice within five minutes a message is there once;
-//	redriven, edited or moved by a redrive it is another message  TestDeduplication,
+//	redriven, edited or moved by a redrive it is another message,
+//	and so are the dead letters of two groups                     TestDeduplication,
 //	                                                              bustest RedriveBehindManyOfItsKey
 //	any bytes pass, too many are refused with their number        TestPayloads, TestEncodeDecode
 //	order per key over instances that come and go                 TestOrderOverInstances

@@ -91,14 +91,14 @@ func encode(msg *message.Message, maxBytes int) (entry, error) {
 }
 
 // deduplicationID is the message's id. To that of a redriven message the attempt is appended, and
-// to that of a dead letter its edits and the pass of package redrive that moved it: SQS
+// to that of a dead letter its origin, its edits and the pass of package redrive that moved it: SQS
 // drops all but the first of equal ones for five minutes.
 func deduplicationID(msg *message.Message) string {
 	id := msg.UUID
 	if id == "" {
 		return uuid.NewString()
 	}
-	for _, header := range []string{busdriver.DLQRedrive, busdriver.DLQEdits, "dlq_moved"} {
+	for _, header := range []string{busdriver.DLQRedrive, busdriver.DLQOriginalTopic, busdriver.DLQGroup, busdriver.DLQEdits, "dlq_moved"} {
 		if n := msg.Metadata.Get(header); n != "" {
 			id += "#" + header + "=" + n
 		}

@@ -104,16 +104,20 @@ func TestDeduplication(t *testing.T) {
 		}
 		return m
 	}
+	all := []*message.Message{
+		with("", ""), with(driver.DLQRedrive, "1"), with(driver.DLQRedrive, "2"), with(driver.DLQEdits, "1"),
+		with(driver.DLQGroup, "one"), with(driver.DLQGroup, "two"), with(driver.DLQOriginalTopic, "elsewhere"),
+	}
 	for range 2 {
-		for _, m := range []*message.Message{with("", ""), with(driver.DLQRedrive, "1"), with(driver.DLQRedrive, "2"), with(driver.DLQEdits, "1")} {
+		for _, m := range all {
 			publish(t, b, "topic", m)
 		}
 	}
 	ch, _ := subscribe(t, b, "group", "topic", 10)
-	for _, want := range []string{"", driver.DLQRedrive + "1", driver.DLQRedrive + "2", driver.DLQEdits + "1"} {
+	for _, want := range all {
 		m := receive(t, ch)
-		if string(m.Payload) != want {
-			t.Errorf("got %q, want %q", m.Payload, want)
+		if string(m.Payload) != string(want.Payload) {
+			t.Errorf("got %q, want %q", m.Payload, want.Payload)
 		}
 		m.Ack()
 	}
