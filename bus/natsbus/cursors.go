@@ -55,7 +55,10 @@ func (s *store) Lease(ctx context.Context, c logdriver.Cursor, holder string, tt
 		if err != nil {
 			return err
 		}
-		*have = cursor{Place: have.in(info.Created), Created: info.Created, Holder: holder, Token: have.Token + 1, TTL: ttl, Start: have.Start}
+		if !have.Created.Equal(info.Created) { // the traces are of a stream that is gone, too
+			*have = cursor{Created: info.Created, Token: have.Token}
+		}
+		have.Holder, have.Token, have.TTL = holder, have.Token+1, ttl
 		return nil
 	})
 	if err != nil {

@@ -188,9 +188,13 @@ func TestNewStreamIsReadFromItsBeginning(t *testing.T) {
 	l.put(t, 0, 5)
 	lease := l.take(t, "group", "me", time.Minute)
 	require.NoError(t, l.Advance(t.Context(), lease, l.all(t, 0)[4].Position, time.Minute))
+	require.NoError(t, l.Stopped(t.Context(), lease.Cursor, "what was done behind the cursor"))
 	require.NoError(t, l.js.DeleteStream(t.Context(), l.stream("topic")))
 	l.put(t, 0, 2) // makes it
 	require.Zero(t, l.take(t, "group", "me", time.Minute).Position)
+	starts, err := l.Started(t.Context(), []log.Cursor{lease.Cursor})
+	require.NoError(t, err)
+	require.Equal(t, []logsub.Start{{Starts: 1}}, starts)
 	require.Len(t, l.all(t, 0), 2)
 }
 
