@@ -98,14 +98,23 @@ func next(t *testing.T, s driver.Source) driver.Delivery {
 	return all[0]
 }
 
-// commit returns the group's commit of a partition.
-func (g crashing) commit(t *testing.T, partition int32) kadm.Offset {
+// client calls do with a client of the cluster.
+func (g crashing) client(t *testing.T, do func(*kadm.Client)) {
 	t.Helper()
 	c, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(strings.Trim(strings.TrimPrefix(g.url, "kafka://"), "/"), ",")...))
 	require.NoError(t, err)
 	defer c.Close()
-	all, err := kadm.NewClient(c).FetchOffsets(t.Context(), g.group)
-	require.NoError(t, err)
-	at, _ := all.Lookup(g.topic, partition)
-	return at.Offset
+	do(kadm.NewClient(c))
+}
+
+// commit returns the group's commit of a partition.
+func (g crashing) commit(t *testing.T, partition int32) (offset kadm.Offset) {
+	t.Helper()
+	g.client(t, func(c *kadm.Client) {
+		all, err := c.FetchOffsets(t.Context(), g.group)
+		require.NoError(t, err)
+		at, _ := all.Lookup(g.topic, partition)
+		offset = at.Offset
+	})
+	return offset
 }

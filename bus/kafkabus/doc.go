@@ -47,7 +47,7 @@
 //	transaction markers at the end of a partition are no lag        TestLagPassesOverMarkers
 //	at most a window is unacknowledged, acks in any order           TestWindowBoundsWhatIsOut
 //	commits pass over no unacknowledged message; an orderly stop
-//	notes the messages that are acknowledged behind a gap           TestConformance, TestNotes
+//	notes the messages that are acknowledged behind a gap           TestConformance, TestNotes, TestNotesOfLostMessages
 //	a stuck partition leaves room for the others                    TestStuckPartitionLeavesRoom
 //	repetitions after a crash are bounded                           TestSpan
 //	starts of a partition without progress are counted over crashes;

@@ -242,6 +242,9 @@ func (s *source) add(fetched kgo.Fetches) {
 	some := false
 	fetched.EachPartition(func(p kgo.FetchTopicPartition) {
 		if c := s.claim(p.Partition); c != nil && !c.stopped && len(p.Records) > 0 {
+			if p.Records[0].Offset < c.written { // the committed offset was beyond the end: other messages get those behind it
+				c.done, c.written = nil, -1
+			}
 			c.ahead = append(c.ahead, p.Records...)
 			for _, r := range p.Records {
 				c.bytes += size(r)

@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/bus/kafkabus"
 )
 
@@ -240,4 +242,27 @@ func TestStartsThatAreNotCounted(t *testing.T) {
 			die()
 		})
 	}
+}
+
+// A commit beyond the end, as after an election that lost messages: other messages get the
+// offsets of its note.
+func TestNotesOfLostMessages(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		g := newCrashing(t, url, 3)
+		b := openBus(t, kafkabus.Config{}, url)
+		require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: g.topic, Groups: []string{g.group}}))
+		g.client(t, func(c *kadm.Client) {
+			_, err := c.CommitOffsets(t.Context(), g.group, kadm.Offsets{g.topic: {0: {Topic: g.topic, At: 5, LeaderEpoch: -1, Metadata: "millrace/1:" + kit.EncodeDone(5, []int64{6}, 100)}}})
+			require.NoError(t, err)
+		})
+		s, _ := g.start(t, kafkabus.Config{})
+		for n := range 9 {
+			if n > 2 {
+				publish(t, b, g.topic, keyed("k", strconv.Itoa(n)))
+			}
+			d := next(t, s)
+			require.Equal(t, strconv.Itoa(n), string(d.Message().Payload))
+			d.Done()
+		}
+	})
 }
