@@ -37,7 +37,8 @@
 //	a refused message fails alone                                   TestRefusedMessageFailsAlone
 //	unknown outcomes are reported, and do not affect later messages TestUnknownOutcome
 //	a broker that lost the producer's state does not stop it        TestLostProducerState
-//	topics may be deleted and recreated, permissions granted later  TestTopicChangesUnderPublisher, TestProducerIDRefused
+//	topics may be deleted and recreated, permissions granted later  TestTopicChangesUnderPublisher, TestProducerIDRefused,
+//	                                                                TestTopicMadeAgainUnderAConsumer
 //	a batch waits until its partition has a leader                  TestNoLeader
 //	the end of a context or Close ends Publish                      TestContextEndsPublish, TestCloseEndsPublishing
 //	memory of unpublished messages is bounded                       TestPublishBuffer

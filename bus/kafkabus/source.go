@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace-go/millrace/bus"
@@ -172,12 +173,31 @@ func (s *source) run() {
 func (s *source) poll(ctx context.Context) {
 	for ctx.Err() == nil {
 		s.await(ctx)
+		gone := false
 		s.polling.take(ctx, func(ctx context.Context) {
 			fetched := s.client.PollFetches(ctx)
-			fetched.EachError(func(_ string, _ int32, err error) { s.fetchFailed(ctx, err) })
+			fetched.EachError(func(_ string, _ int32, err error) {
+				gone = gone || errors.Is(err, kerr.UnknownTopicID)
+				s.fetchFailed(ctx, err)
+			})
 			s.add(fetched)
 		})
+		if gone {
+			s.renew()
+		}
 	}
+}
+
+// renew begins with the new topic after a topic was deleted and created again. The client does
+// not accept it until the old one is purged, and would then commit offsets of the old one to it.
+func (s *source) renew() {
+	var all []int32
+	for _, c := range s.ours() {
+		all = append(all, c.partition)
+	}
+	s.drop(s.stop(all), false)
+	s.client.PurgeTopicsFromConsuming(s.topic)
+	s.client.AddConsumeTopics(s.topic)
 }
 
 // await waits until records are wanted. If some partitions have enough ahead and others

@@ -266,3 +266,28 @@ func TestNotesOfLostMessages(t *testing.T) {
 		}
 	})
 }
+
+// A consumer receives the messages of a topic that is deleted and created again.
+func TestTopicMadeAgainUnderAConsumer(t *testing.T) {
+	both(t, func(t *testing.T, url string) {
+		g := newCrashing(t, url, 3)
+		s, _ := g.start(t, kafkabus.Config{})
+		for range 3 {
+			next(t, s).Done()
+		}
+		g.client(t, func(c *kadm.Client) {
+			_, err := c.DeleteTopic(t.Context(), g.topic)
+			require.NoError(t, err)
+		})
+		b := openBus(t, kafkabus.Config{}, url)
+		require.Eventually(t, func() bool { return b.Declare(t.Context(), bus.Topic{Name: g.topic, Partitions: 1}) == nil }, 20*time.Second, 100*time.Millisecond)
+		for n := range 2 {
+			publish(t, b, g.topic, keyed("k", "new"+strconv.Itoa(n)))
+		}
+		for n := range 2 {
+			d := next(t, s)
+			require.Equal(t, "new"+strconv.Itoa(n), string(d.Message().Payload))
+			d.Done()
+		}
+	})
+}
