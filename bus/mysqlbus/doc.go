@@ -73,6 +73,7 @@
 //	shows a later commit and hides an earlier one                 TestTxConcurrentWriters, TestPositionsUnderConcurrentWriters,
 //	                                                              mysqllog: TestSure; TestReadStopsAtWhatIsKnown
 //	mode=tx: Watermill SQL reads and writes the same tables       TestTxWatermill, TestTxTakesOverWatermillsTable
+//	mode=tx: metadata that is not readable stops no group         TestTxPoison
 //	mode=tx: names that cannot name a table are refused           TestTxNames
 //	errors name the mistake in a URL, without its password        TestURLErrors
 //	TLS works, and errors name the mistake                        TestTLS

@@ -73,6 +73,7 @@
 //	mode=tx: a group is serial over its instances                 TestTxSerialGroups
 //	mode=tx: 16 writers lose nothing                              TestTxConcurrentWriters
 //	mode=tx: Watermill SQL reads and writes the same tables       TestTxWatermill, TestTxTakesOverWatermillsTable
+//	mode=tx: metadata that is not readable stops no group         TestTxPoison
 //	mode=tx: names that cannot name a table are refused           TestTxNames
 //	errors name the mistake in a URL, without its password        TestURLErrors
 //	TLS works, and errors name the mistake                        TestTLS
@@ -115,5 +116,4 @@
 // In mode=tx a handler that loses its transaction (a broken connection, a statement cancelled by
 // its context) gets its message again in a new one, and the lost run is not counted: a handler
 // that loses its transaction every time never ends in a dead letter.
-// time never ends in a dead letter.
 package pgbus

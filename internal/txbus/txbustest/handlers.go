@@ -164,14 +164,20 @@ func SerialGroups(t *testing.T, tr Transport) {
 }
 
 // Poison has a message that always fails: it becomes a dead letter, its handler's writes are
-// undone, and the rest arrives in order.
+// undone, and the rest arrives in order. So does one whose metadata only another writer can read.
 func Poison(t *testing.T, tr Transport) {
 	url := tr.TxURL(t)
 	app := tr.app(t, url)
 	b := tr.Open(t, url, logbustest.Settings{DB: app})
 	var want []string
 	for i := range 6 {
-		sourcetest.Publish(t, b, "topic", logbustest.Keyed("k", fmt.Sprint(i)))
+		m := logbustest.Keyed("k", fmt.Sprint(i))
+		sourcetest.Publish(t, b, "topic", m)
+		if i == 1 {
+			if _, err := app.Exec(`UPDATE watermill_topic SET metadata = '{"count": 1}' WHERE uuid = '` + m.UUID + `'`); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if i != 2 && i != 4 {
 			want = append(want, fmt.Sprint(i))
 		}
