@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/spantest"
 )
 
 // batched is a batch consumer whose calls and hooks are recorded.
@@ -283,6 +285,52 @@ func TestRevokedMessagesOfABatch(t *testing.T) {
 		r.stop(t)
 		if got := f.answers(); got != "a#1:nack b#1:ack a#2:nack" {
 			t.Errorf("answers: %s", got)
+		}
+	})
+}
+
+// revoking takes the messages back when the span of their batch begins.
+type revoking struct {
+	*spantest.Recorder
+	revoke func()
+}
+
+func (r revoking) Tracer(name string, o ...trace.TracerOption) trace.Tracer {
+	return revokingTracer{r.Recorder.Tracer(name, o...), r.revoke}
+}
+
+type revokingTracer struct {
+	trace.Tracer
+	revoke func()
+}
+
+func (r revokingTracer) Start(ctx context.Context, name string, o ...trace.SpanStartOption) (context.Context, trace.Span) {
+	r.revoke()
+	return r.Tracer.Start(ctx, name, o...)
+}
+
+// Without a data race: nothing synchronizes a revocation with the handler.
+func TestABatchIsRevokedWhileItsSpanBegins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFeed()
+		lease, revoke := context.WithCancel(context.Background())
+		leased := keyed("a", 1)
+		leased.SetContext(lease)
+		var cause error
+		r := start(t, bus.New("feed", feedDriver{memBus(t).Driver(), f}), bus.RunnerConfig{TracerProvider: revoking{new(spantest.Recorder), revoke}},
+			bus.BatchConsumer{
+				Topic: "t", Group: "g", Size: 1,
+				Handler: func(ctx context.Context, _ []*message.Message) error {
+					<-ctx.Done()
+					cause = context.Cause(ctx)
+					return cause
+				},
+			})
+		f.put(leased)
+		settle(time.Second)
+		r.stop(t)
+		if !errors.Is(cause, driver.ErrRevoked) || f.answers() != "a#1:nack" {
+			t.Errorf("the batch ended with %v: %s", cause, f.answers())
 		}
 	})
 }

@@ -54,9 +54,10 @@ func (b *batch) copies() (messages []*message.Message, release func()) {
 			}
 		}))
 	}
-	stops = append(stops, context.AfterFunc(b.ctx, func() {
+	batch := b.ctx // traceBatch replaces the field
+	stops = append(stops, context.AfterFunc(batch, func() {
 		for _, cancel := range cancels {
-			cancel(context.Cause(b.ctx))
+			cancel(context.Cause(batch))
 		}
 	}))
 	return messages, func() {
