@@ -215,11 +215,8 @@ func (s *subscription) take(now time.Time) attempt {
 // next returns the message that may be handed out now, or nil.
 func (s *subscription) next(now time.Time) *delivery {
 	for {
-		var d *delivery
-		switch {
-		case !s.pause.on:
-			d = s.lanes.next()
-		default:
+		d := s.lanes.next()
+		if s.pause.on {
 			d = s.nextProbe(now)
 		}
 		if d == nil || !d.revoked() {
