@@ -4,15 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
-	"sync"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/millrace-go/millrace/bus/driver/kit"
 	"github.com/millrace-go/millrace/bus/driver/logdriver"
 	"github.com/millrace-go/millrace/fault"
 )
@@ -24,11 +20,12 @@ const (
 	batchBytes   = 4 << 20
 )
 
-// append is logdriver.Backend.Append. Topics are independent: each has a stream, which can fail
-// alone.
+// append is logdriver.Backend.Append for entries of one topic. It sends them in one batch of
+// JetStream, so that the server stores the messages in order, and nothing behind one that it does
+// not store; more than fit go in several, one after the other.
 func (s *store) append(ctx context.Context, entries []logdriver.Entry) error {
-	of := make(map[string][]*nats.Msg)
-	for _, e := range entries {
+	rest := make([]*nats.Msg, len(entries))
+	for i, e := range entries {
 		m := s.message(e)
 		if e.MessageID != "" && !fits(e.MessageID) {
 			return fault.MarkPermanent(fmt.Errorf("the message's id %.80q is no header of NATS; give one without control characters, and without spaces at its ends", e.MessageID))
@@ -37,48 +34,13 @@ func (s *store) append(ctx context.Context, entries []logdriver.Entry) error {
 			return fault.MarkPermanent(fmt.Errorf("message %s has %d bytes with its metadata: %w, which is %d; raise max_payload on the server, or publish less",
 				e.MessageID, m.Size(), nats.ErrMaxPayload, s.conn.MaxPayload()))
 		}
-		of[e.Topic] = append(of[e.Topic], m)
+		rest[i] = m
 	}
-	failed := failures{store: s, topics: make(map[string]error)}
-	var mu sync.Mutex
-	err := kit.Each(slices.Sorted(maps.Keys(of)), func(topic string) error {
-		err := s.appendTo(ctx, topic, of[topic])
-		if err != nil {
-			mu.Lock()
-			defer mu.Unlock()
-			failed.topics[topic] = err
-		}
-		return err
-	})
-	if err == nil || len(of) == 1 {
-		return err
-	}
-	failed.error = err
-	return failed
-}
-
-// failures are the errors of an append, by topic. The entries of the other topics are appended.
-type failures struct {
-	error
-	store  *store
-	topics map[string]error
-}
-
-// Unwrap returns the joined errors.
-func (f failures) Unwrap() error { return f.error }
-
-// Lane tells the publisher which of the calls that share an append have failed.
-func (f failures) Lane(lane int) error { return f.topics[f.store.lanes.Partition(lane).Topic] }
-
-// appendTo sends a topic's messages in one batch of JetStream, so that the server stores them
-// in order, and nothing behind one that it does not store; more than fit go in several, one
-// after the other.
-func (s *store) appendTo(ctx context.Context, topic string, rest []*nats.Msg) error {
 	for len(rest) > 0 {
 		batch := rest[:logdriver.Chunk(rest, batchEntries, batchBytes, (*nats.Msg).Size)]
 		err := s.send(ctx, batch)
 		if isGone(err) {
-			known, _ := s.lanes.Topic(topic)
+			known, _ := s.lanes.Topic(entries[0].Topic)
 			if _, lost := s.made(ctx, known); lost == nil {
 				err = s.send(ctx, batch) // no stream existed that could have stored it
 			}

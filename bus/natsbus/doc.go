@@ -31,6 +31,7 @@
 //	of one call, nothing overtakes a message that was refused     TestNothingOvertakesARefusedMessage
 //	batches of any size are stored and read whole                 TestLargeBatches
 //	a topic that stores nothing fails no calls to others          TestATopicThatFailsLeavesOthersAlone
+//	a topic that does not answer delays none                      TestATopicThatHangsDelaysNoOther
 //	a holder that lost its lease moves nothing                    TestFencing
 //	a lost answer loses no lease                                  TestLostAnswerLosesNoLease
 //	one of many members gets a free lease                         TestLeaseRush

@@ -180,6 +180,30 @@ func (d *dialer) Dial(network, address string) (net.Conn, error) {
 	return net.Dial(network, address)
 }
 
+// A topic whose stream does not answer, as while it has no leader, delays no other topic.
+func TestATopicThatHangsDelaysNoOther(t *testing.T) {
+	s := natstest.Start(t, &server.Options{})
+	b := open(t, natsbus.Config{Partitions: 1}, s.ClientURL())
+	publish(t, b, "other", keyed("k", "0"))
+	publish(t, b, "hangs", keyed("k", "0"))
+	conn, err := nats.Connect(s.ClientURL())
+	require.NoError(t, err)
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	require.NoError(t, err)
+	require.NoError(t, js.DeleteStream(t.Context(), "millrace+hangs"))
+	asked := make(chan *nats.Msg, 1)
+	_, err = conn.ChanSubscribe("millrace.hangs.*", asked)
+	require.NoError(t, err)
+	require.NoError(t, conn.Flush())
+	hanging := make(chan error, 1)
+	go func() { hanging <- b.Publisher().Publish("hangs", keyed("k", "1")) }()
+	<-asked
+	publish(t, b, "other", keyed("k", "1"))
+	require.Empty(t, hanging, "it had to wait for the topic that hangs")
+	require.Error(t, <-hanging)
+}
+
 // A topic whose stream stores nothing fails no call that publishes to another topic at the same
 // moment: calls share a round of batches.
 func TestATopicThatFailsLeavesOthersAlone(t *testing.T) {

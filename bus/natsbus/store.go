@@ -43,7 +43,7 @@ func open(client nats.Options, cfg Config) (*store, *logdriver.Driver, error) {
 	s.writes = &logdriver.Writes[edit]{Make: s.write}
 	d, err := logdriver.NewDriver(logdriver.Parts{
 		Name:    "natsbus",
-		Backend: logdriver.Backend{Log: s, Directory: s, Append: s.append, Begin: s.writes.Begin, Headers: headers{}},
+		Backend: logdriver.Backend{Log: s, Directory: s, Append: s.append, TopicsApart: true, Begin: s.writes.Begin, Headers: headers{}},
 		Config: logdriver.Config{
 			Partitions: cfg.Partitions, Retention: cfg.Retention, LeaseTTL: cfg.LeaseTTL, PollInterval: cfg.PollInterval,
 			Holder: cfg.Holder, Logger: logger,

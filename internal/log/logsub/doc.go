@@ -17,6 +17,7 @@
 //	a driver's errors have its name, a class and a sentinel         TestTranslate
 //	a refused message fails alone                                   TestPublishErrorsReachTheRightCaller
 //	without transactions, calls to a lane that fails fail alone     TestLanesFailApart
+//	and calls for other topics wait for none that hangs, if asked   TestTopicsHangApart
 //	order per key, also while members join and leave                TestHandOverKeepsOrder
 //	no repeats without a crash                                      TestHandOverKeepsOrder
 //	at most a window of messages is unacknowledged                  TestWindowBoundsWhatIsOut, TestWindow

@@ -127,7 +127,7 @@ func New(b Backend, cfg Config) (*Hub, error) {
 	h.wakes = newWakes()
 	h.committer = newCommitter(b, h.cfg)
 	h.pulse = heartbeat{b: b, cfg: h.cfg, telling: newGate(), members: make(map[Member]struct{})}
-	h.publisher = newPublisher(h)
+	h.publisher = &Publisher{hub: h}
 	return h, nil
 }
 

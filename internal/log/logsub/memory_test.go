@@ -31,6 +31,7 @@ type memory struct {
 	start    time.Time
 	leased   int  // taken outside a transaction
 	together bool // leases are taken in one transaction
+	apart    bool // topics are appended to apart
 }
 
 type cursorRow struct {
@@ -62,7 +63,7 @@ var errCut = errors.New("the database is away")
 func (m *memory) connect() *link { return &link{memory: m} }
 
 func (l *link) backend() logsub.Backend {
-	return logsub.Backend{Log: l, Directory: directory{l}, Append: l.append, Begin: l.begin, LeasesTogether: l.together}
+	return logsub.Backend{Log: l, Directory: directory{l}, Append: l.append, Begin: l.begin, LeasesTogether: l.together, TopicsApart: l.apart}
 }
 
 type inTx struct{}

@@ -20,17 +20,25 @@ import (
 // concurrent use; concurrent calls share a commit.
 type Publisher struct {
 	hub     *Hub
-	commits *batch.Combiner[[]log.Entry, error]
+	commits sync.Map // *combiner by topic; one for all, named "", unless Backend.TopicsApart
 
 	mu      sync.Mutex
 	closed  bool
 	pending sync.WaitGroup
 }
 
-func newPublisher(h *Hub) *Publisher {
-	p := &Publisher{hub: h}
-	p.commits = batch.New(commitCalls, opTimeout, p.commit).Limit(commitBytes, bytesOf)
-	return p
+type combiner = batch.Combiner[[]log.Entry, error]
+
+// combiner returns the combiner of the calls for a topic.
+func (p *Publisher) combiner(topic string) *combiner {
+	if !p.hub.b.TopicsApart {
+		topic = ""
+	}
+	c, ok := p.commits.Load(topic)
+	if !ok {
+		c, _ = p.commits.LoadOrStore(topic, batch.New(commitCalls, opTimeout, p.commit).Limit(commitBytes, bytesOf))
+	}
+	return c.(*combiner)
 }
 
 // A commit takes at most commitCalls calls of Publish, and about commitBytes bytes, or one call.
@@ -94,7 +102,7 @@ func (p *Publisher) publish(topic string, messages []*message.Message) (driver.O
 	if err != nil {
 		return driver.NotSent, errors.Join(err, context.Cause(ctx))
 	}
-	refused, err := p.commits.Do(ctx, entries)
+	refused, err := p.combiner(topic).Do(ctx, entries)
 	err = cmp.Or(err, refused)
 	switch {
 	case errors.Is(err, batch.ErrUnknown):
@@ -200,6 +208,8 @@ func (p *Publisher) Close() error {
 	p.closed = true
 	p.mu.Unlock()
 	p.pending.Wait()
-	p.commits.Wait() // for calls whose callers no longer wait
+	for _, c := range p.commits.Range {
+		c.(*combiner).Wait() // for calls whose callers no longer wait
+	}
 	return nil
 }

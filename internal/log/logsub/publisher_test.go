@@ -300,6 +300,33 @@ func (c cutLane) Lane(lane int) error {
 	return nil
 }
 
+// Where topics hang alone, a call does not wait for one of another topic.
+func TestTopicsHangApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		m.apart = true
+		i := start(t, m, one)
+		i.publish("k#0")
+		if err := i.Publisher().Publish("hangs", msg("k#0")); err != nil {
+			t.Fatal(err)
+		}
+		var once atomic.Bool
+		slow := func(op string) error {
+			if op == "begin" && !once.Swap(true) {
+				time.Sleep(time.Second)
+			}
+			return nil
+		}
+		i.link.fail.Store(&slow)
+		began := time.Now()
+		go i.Publisher().Publish("hangs", msg("k#1")) //nolint:errcheck // it is not looked at
+		synctest.Wait()
+		if i.publish("k#1"); time.Since(began) > 0 {
+			t.Errorf("it waited %v for a topic that hangs", time.Since(began))
+		}
+	})
+}
+
 // Of calls that share an append, only those fail whose lanes have failed.
 func TestLanesFailApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
