@@ -57,11 +57,6 @@ func (w watermillSQL) last(topic string) int64 {
 	return n
 }
 
-// UnmarshalMessage also reads messages of other writers.
-func (s schema) UnmarshalMessage(row wmsql.Scanner) (wmsql.Row, error) {
-	return s.DefaultMySQLSchema.UnmarshalMessage(txbus.Lenient{Scanner: row})
-}
-
 // SubscribeIsolationLevel also applies to the handler, so it is the pool's own. Positions become
 // visible in order at any level.
 func (schema) SubscribeIsolationLevel() sql.IsolationLevel { return sql.LevelDefault }

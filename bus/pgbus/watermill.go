@@ -43,11 +43,6 @@ func (s schema) SelectQuery(topic, group string, o wmsql.OffsetsAdapter) wmsql.Q
 		WHERE position > (SELECT offset_acked FROM last) ORDER BY position LIMIT 1`}
 }
 
-// UnmarshalMessage also reads messages of other writers.
-func (s schema) UnmarshalMessage(row wmsql.Scanner) (wmsql.Row, error) {
-	return s.DefaultPostgreSQLSchema.UnmarshalMessage(txbus.Lenient{Scanner: row})
-}
-
 // SubscribeIsolationLevel also applies to the handler, so it is the pool's own. Positions become
 // visible in order at any level.
 func (schema) SubscribeIsolationLevel() sql.IsolationLevel { return sql.LevelDefault }

@@ -35,13 +35,19 @@ func messageOf(id string, payload, metadata []byte) *message.Message {
 	return m
 }
 
-// Lenient is a row for Watermill SQL, which reads no message behind one whose metadata, the last
-// column, is no object of texts: such a message of another writer is delivered without it.
-type Lenient struct{ wmsql.Scanner }
+// lenient is an adapter that also reads messages of other writers whose metadata is no object of
+// texts: they are delivered without it. Watermill SQL's own reads no message behind one.
+type lenient struct{ wmsql.SchemaAdapter }
 
-// Scan implements wmsql.Scanner.
-func (l Lenient) Scan(dest ...any) error {
-	err := l.Scanner.Scan(dest...)
+func (l lenient) UnmarshalMessage(row wmsql.Scanner) (wmsql.Row, error) {
+	return l.SchemaAdapter.UnmarshalMessage(checked{row})
+}
+
+type checked struct{ wmsql.Scanner }
+
+// Scan empties the last column, the metadata, if it cannot be read.
+func (c checked) Scan(dest ...any) error {
+	err := c.Scanner.Scan(dest...)
 	metadata, ok := dest[len(dest)-1].(*[]byte)
 	if ok && json.Unmarshal(*metadata, new(message.Metadata)) != nil {
 		*metadata = nil

@@ -131,7 +131,7 @@ func (s *subscription) read(intake context.Context) (delivered bool, err error) 
 	}
 	inner, err := wmsql.NewSubscriber(pool, wmsql.SubscriberConfig{
 		ConsumerGroup: s.group, AckDeadline: &deadline, BackoffManager: r,
-		SchemaAdapter: s.driver.Dialect.Schema(), OffsetsAdapter: s.driver.Dialect.Offsets(),
+		SchemaAdapter: lenient{s.driver.Dialect.Schema()}, OffsetsAdapter: s.driver.Dialect.Offsets(),
 	}, r)
 	if err != nil {
 		return false, err
