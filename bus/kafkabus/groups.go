@@ -74,6 +74,15 @@ type commit struct {
 	note   string // our metadata beside it; see note
 }
 
+// from is where the group reads on: at the earliest message if the next one was deleted, or if
+// the end, which was looked up after the commit, is before it.
+func (c commit) from(start, end int64) int64 {
+	if c.offset > end {
+		return start
+	}
+	return max(c.offset, start)
+}
+
 // commits are those of a group by topic and partition.
 type commits = map[string]map[int32]commit
 

@@ -79,9 +79,7 @@ func (d *driver) behind(ctx context.Context, groups map[string][]string, done ma
 			if !ok && known {
 				continue // the group may read some partitions only
 			}
-			// Without an offset a group begins at the earliest message, also when retention
-			// has deleted its next one.
-			from := max(at.offset, start[l.Topic][p].Offset)
+			from := at.from(start[l.Topic][p].Offset, last.Offset)
 			if from >= last.Offset {
 				continue
 			}

@@ -100,7 +100,7 @@ func (d *driver) reset(ctx context.Context, topic, group string, to bus.Place, d
 	}
 	offsets := kadm.Offsets{}
 	for p, offset := range at {
-		was := min(max(done[p].offset, start[p].Offset), end[p].Offset)
+		was := done[p].from(start[p].Offset, end[p].Offset)
 		if to.OnlyBack && offset >= was {
 			continue
 		}

@@ -244,8 +244,8 @@ func TestStartsThatAreNotCounted(t *testing.T) {
 	}
 }
 
-// A commit beyond the end, as after an election that lost messages: other messages get the
-// offsets of its note.
+// A commit beyond the end, as after an election that lost messages: the group gets all messages
+// again, and other messages get the offsets of its note.
 func TestNotesOfLostMessages(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		g := newCrashing(t, url, 3)
@@ -255,6 +255,9 @@ func TestNotesOfLostMessages(t *testing.T) {
 			_, err := c.CommitOffsets(t.Context(), g.group, kadm.Offsets{g.topic: {0: {Topic: g.topic, At: 5, LeaderEpoch: -1, Metadata: "millrace/1:" + kit.EncodeDone(5, []int64{6}, 100)}}})
 			require.NoError(t, err)
 		})
+		lag, err := b.Lag(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 3, lag[0].Messages)
 		s, _ := g.start(t, kafkabus.Config{})
 		for n := range 9 {
 			if n > 2 {
