@@ -110,17 +110,15 @@ func (c Consumer) validate() error {
 	case c.Group == "":
 		return fmt.Errorf("bus: consumer of %s: Group is empty; name the consumer group", c.Topic)
 	}
-	if c.DeadLetter == c.Topic {
-		return fmt.Errorf("bus: consumer %s of %s: DeadLetter names the consumer's own topic; its dead letters would come back for ever", c.Group, c.Topic)
+	problem := cmp.Or(c.Retry.validate(), SubscriberConfig{Concurrency: c.Concurrency, Window: c.Window}.validate())
+	switch {
+	case c.DeadLetter == c.Topic:
+		problem = errors.New("DeadLetter names the consumer's own topic; its dead letters would come back for ever")
+	case c.Timeout < 0:
+		problem = fmt.Errorf("Timeout is %s; give a positive duration, or 0 for no bound", c.Timeout)
 	}
-	if c.Timeout < 0 {
-		return fmt.Errorf("bus: consumer %s of %s: Timeout is %s; give a positive duration, or 0 for no bound", c.Group, c.Topic, c.Timeout)
-	}
-	if err := c.Retry.validate(); err != nil {
-		return fmt.Errorf("bus: consumer %s of %s: %w", c.Group, c.Topic, err)
-	}
-	if err := (SubscriberConfig{Concurrency: c.Concurrency, Window: c.Window}).validate(); err != nil {
-		return fmt.Errorf("bus: consumer %s of %s: %w", c.Group, c.Topic, err)
+	if problem != nil {
+		return fmt.Errorf("bus: consumer %s of %s: %w", c.Group, c.Topic, problem)
 	}
 	return nil
 }

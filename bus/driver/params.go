@@ -40,45 +40,40 @@ func (p *Params) String(name, def string) string {
 
 // Int returns the parameter as a whole number of at least min, or def when absent.
 func (p *Params) Int(name string, def, min int) int {
-	s, ok := p.get(name)
-	if !ok {
-		return def
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil || n < min {
-		p.errs = append(p.errs, fmt.Errorf("parameter %q is %q; give a whole number of at least %d", name, s, min))
-		return def
-	}
-	return n
+	return parsed(p, name, def, fmt.Sprintf("a whole number of at least %d", min), func(s string) (int, bool) {
+		n, err := strconv.Atoi(s)
+		return n, err == nil && n >= min
+	})
 }
 
 // Duration returns the parameter as a positive duration such as 500ms or 72h,
 // or def when absent.
 func (p *Params) Duration(name string, def time.Duration) time.Duration {
-	s, ok := p.get(name)
-	if !ok {
-		return def
-	}
-	d, err := time.ParseDuration(s)
-	if err != nil || d <= 0 {
-		p.errs = append(p.errs, fmt.Errorf("parameter %q is %q; give a positive duration such as 500ms or 72h", name, s))
-		return def
-	}
-	return d
+	return parsed(p, name, def, "a positive duration such as 500ms or 72h", func(s string) (time.Duration, bool) {
+		d, err := time.ParseDuration(s)
+		return d, err == nil && d > 0
+	})
 }
 
 // Bool returns the parameter as true or false, or def when absent.
 func (p *Params) Bool(name string, def bool) bool {
-	s, ok := p.get(name)
+	return parsed(p, name, def, "true or false", func(s string) (bool, bool) {
+		b, err := strconv.ParseBool(s)
+		return b, err == nil
+	})
+}
+
+func parsed[T any](p *Params, name string, def T, want string, parse func(string) (v T, ok bool)) T {
+	s, given := p.get(name)
+	if !given {
+		return def
+	}
+	v, ok := parse(s)
 	if !ok {
+		p.errs = append(p.errs, fmt.Errorf("parameter %q is %q; give %s", name, s, want))
 		return def
 	}
-	b, err := strconv.ParseBool(s)
-	if err != nil {
-		p.errs = append(p.errs, fmt.Errorf("parameter %q is %q; give true or false", name, s))
-		return def
-	}
-	return b
+	return v
 }
 
 // Err returns all errors of the parameters, joined, or nil.
