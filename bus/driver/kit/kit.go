@@ -1,6 +1,5 @@
 // Package kit has the parts that transports share: backoff, URLs with secrets, hints for TLS, a
-// window of unacknowledged messages, the acknowledged prefix of a partition, and connections
-// that are made at first use.
+// window of unacknowledged messages, and the acknowledged prefix of a partition.
 //
 // It is for authors of drivers; users of a transport do not need it. It follows the same rules
 // of compatibility as the packages that users call: a driver that was built against one release
@@ -16,7 +15,6 @@
 //	a signal is kept until it is received                         TestSignal
 //	a window is never exceeded, and each partition has its part   TestWindow
 //	a prefix ends before the first message that is not done       TestTracker
-//	a value is made once, and again after a failure               TestOnce, TestRetried
 //	calls run at once, and no error is lost                       TestEach
 //	metadata comes back as it was, or is refused                  FuzzMetadata, TestDecodeMetadata
 //	transports that are modules import nothing internal of the

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/internal/backoff"
-	"github.com/millrace-go/millrace/internal/lazy"
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/parallel"
 )
@@ -17,17 +16,6 @@ type Backoff = backoff.Policy
 
 // Sleep waits for d, or until ctx is done; then it returns the context's error.
 func Sleep(ctx context.Context, d time.Duration) error { return backoff.Sleep(ctx, d) }
-
-// Lazy is a value that the first Get makes, once for all callers that wait, and again after a
-// failure. Made returns the value if it exists; Close ends an attempt and returns the value, if
-// any. Lazy is safe for concurrent use.
-type Lazy[T any] = lazy.Value[T]
-
-// NewLazy returns a Lazy whose value make makes. The context of make ends when no caller of Get
-// waits any more. Get returns closed after Close.
-func NewLazy[T any](closed error, make func(context.Context) (T, error)) *Lazy[T] {
-	return lazy.New(closed, make)
-}
 
 // PartitionOf maps a key to one of n partitions with FNV-1a, as every transport of this library
 // does where no server decides. "" is in partition 0.
