@@ -209,7 +209,7 @@ func (p *Publisher) Close() error {
 	p.mu.Unlock()
 	p.pending.Wait()
 	for _, c := range p.commits.Range {
-		c.(*combiner).Wait() // for calls whose callers no longer wait
+		c.(*combiner).Wait() // for calls whose callers have left
 	}
 	return nil
 }
