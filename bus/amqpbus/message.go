@@ -22,6 +22,9 @@ const idHeader = "_watermill_message_uuid"
 func encode(m *message.Message) (amqp.Publishing, error) {
 	p := amqp.Publishing{Body: m.Payload, DeliveryMode: amqp.Persistent, Headers: make(amqp.Table, len(m.Metadata)+1)}
 	for name, value := range m.Metadata {
+		if len(name) > maxHeader { // at which the client closes the connection
+			return p, fault.MarkPermanent(fmt.Errorf("message %s: the metadata %.60q has a name of %d bytes; RabbitMQ takes at most %d", m.UUID, name, len(name), maxHeader))
+		}
 		p.Headers[name] = value
 	}
 	p.Headers[idHeader] = m.UUID
@@ -42,6 +45,9 @@ func encode(m *message.Message) (amqp.Publishing, error) {
 	return p, nil
 }
 
+// maxHeader is the most bytes in the name of a header, and in a property.
+const maxHeader = 255
+
 // maxProperties is the size of the one frame that holds a message's properties: RabbitMQ's
 // default of frame_max without the frame's own bytes. The broker closes the connection at a
 // larger one.
@@ -61,7 +67,7 @@ func propertiesSize(p amqp.Publishing) int {
 
 // short leaves out a value that is too long for a property.
 func short(s string) string {
-	if len(s) > 255 {
+	if len(s) > maxHeader {
 		return ""
 	}
 	return s

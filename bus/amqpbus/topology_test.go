@@ -270,6 +270,11 @@ func TestNames(t *testing.T) {
 	if err == nil || fault.Of(err) != fault.Permanent {
 		t.Errorf("a long group: %v", err)
 	}
+	long := keyed("k", 1)
+	long.Metadata[strings.Repeat("m", 256)] = "x"
+	if err := opened.Publisher().Publish("t", long); fault.Of(err) != fault.Permanent {
+		t.Errorf("a long name of metadata: %v (%s)", err, fault.Of(err))
+	}
 	// Names with colons do not collide.
 	declare(t, opened,
 		bus.Topic{Name: b.exchange + ".a:b", Groups: []string{"c"}, Partitions: 1},
