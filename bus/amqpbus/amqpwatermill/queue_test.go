@@ -28,6 +28,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/amqpbus"
 	"github.com/millrace-go/millrace/bus/amqpbus/amqpwatermill"
+	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
@@ -185,6 +186,11 @@ func TestHeadersOfTheBroker(t *testing.T) {
 		t.Errorf("got %s %v %q", m.UUID, m.Metadata, m.Payload)
 	}
 	m.Ack()
+	m = message.NewMessage("long", nil)
+	m.Metadata[strings.Repeat("m", 256)] = "x" // at which the client closes the connection
+	if err := b.Publisher().Publish(topic, m); fault.Of(err) != fault.Permanent {
+		t.Errorf("a long name of metadata: %v (%s)", err, fault.Of(err))
+	}
 }
 
 // TestTLS publishes and consumes over TLS.

@@ -22,6 +22,11 @@ func (w wire) Marshal(m *message.Message) (amqp.Publishing, error) {
 	if err == nil {
 		err = p.Headers.Validate()
 	}
+	for name := range p.Headers {
+		if len(name) > 255 { // the client closes the connection
+			err = fmt.Errorf("the metadata %.60q has a name of %d bytes; RabbitMQ takes at most 255", name, len(name))
+		}
+	}
 	if err != nil {
 		return p, fault.MarkPermanent(err)
 	}
