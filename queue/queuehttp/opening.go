@@ -1,6 +1,7 @@
 package queuehttp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,7 +60,9 @@ func (h *Handlers) serveLeaves(w http.ResponseWriter, r *http.Request) error {
 	}
 	cacheable(w, "text/plain; charset=utf-8", "public, max-age=86400, immutable")
 	b := make([]byte, 0, driver.MaxLeaves*(2*draws.Size+1))
+	left := p.Count
 	err = h.room.Leaves(r.Context(), p.Event, func(leaves []draw.Leaf) error {
+		left -= len(leaves)
 		b = b[:0]
 		for _, leaf := range leaves {
 			b = append(append(b, leaf.String()...), '\n')
@@ -67,11 +70,16 @@ func (h *Handlers) serveLeaves(w http.ResponseWriter, r *http.Request) error {
 		_, err := w.Write(b)
 		return err
 	})
-	if err != nil {
-		// The client has a part. A connection that ends early tells it so.
-		panic(http.ErrAbortHandler)
+	switch {
+	case err == nil && left == 0:
+		return nil
+	case left == p.Count: // without a part of the list
+		w.Header().Del("ETag")
+		w.Header().Del("Cache-Control")
+		return cmp.Or(err, queue.ErrNoDraw) // the room was cleared
 	}
-	return nil
+	// The client has a part. A connection that ends early tells it so.
+	panic(http.ErrAbortHandler)
 }
 
 // serveReceipt answers with the leaf of the signed-in user in the event's draw.

@@ -3,6 +3,8 @@ package queuehttp_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -13,8 +15,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/draw"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/filesettings"
 	"github.com/millrace-go/millrace/queue/memqueue"
 	"github.com/millrace-go/millrace/queue/queuehttp"
@@ -26,6 +30,22 @@ type sale struct {
 	*testing.T
 	mux  *http.ServeMux
 	room *queue.Room
+	read func() error // before leaves are read
+}
+
+// leafStore is the store of a sale.
+type leafStore struct {
+	driver.MemoryStore
+	of *sale
+}
+
+func (l leafStore) Draw(ctx context.Context, event string, r driver.Rules, step driver.DrawStep) (driver.Drawn, error) {
+	if l.of.read != nil && step.Most > 0 {
+		if err := l.of.read(); err != nil {
+			return driver.Drawn{}, err
+		}
+	}
+	return l.MemoryStore.Draw(ctx, event, r, step)
 }
 
 func newSale(t *testing.T) *sale {
@@ -37,13 +57,13 @@ func newSale(t *testing.T) *sale {
 	settings, err := filesettings.Open(filepath.Join(t.TempDir(), "settings.json"))
 	require.NoError(t, err)
 	lanes := []queue.Lane{{Name: "member", Share: 0.3}, {Name: "invited", Share: 0.1}}
-	room, err := queue.New(store, ring, queue.Config{Threshold: 1, Settings: settings, Lanes: lanes})
+	s := &sale{T: t, mux: http.NewServeMux()}
+	s.room, err = queue.New(leafStore{store, s}, ring, queue.Config{Threshold: 1, Settings: settings, Lanes: lanes, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	entries, err := token.NewEntries(ring, token.Config{})
 	require.NoError(t, err)
-	h, err := queuehttp.New(room, entries, queuehttp.Config{User: func(r *http.Request) (string, error) { return r.Header.Get("User"), nil }})
+	h, err := queuehttp.New(s.room, entries, queuehttp.Config{User: func(r *http.Request) (string, error) { return r.Header.Get("User"), nil }})
 	require.NoError(t, err)
-	s := &sale{T: t, mux: http.NewServeMux(), room: room}
 	h.Mount(s.mux.Handle, "/queue", func(next http.Handler) http.Handler { return next })
 	return s
 }
@@ -131,6 +151,24 @@ func TestDraw(t *testing.T) {
 		w := httptest.NewRecorder()
 		s.mux.ServeHTTP(w, r)
 		require.Equal(t, http.StatusNotModified, w.Code)
+
+		// No cache keeps a list that cannot be read, or that was cleared before its first leaf.
+		list := func(status int) {
+			t.Helper()
+			w := s.do("GET", "/draw/show-1/leaves", "", "")
+			require.Equal(t, status, w.Code, w.Body.String())
+			require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+			require.Empty(t, w.Header().Get("ETag"))
+		}
+		s.read = func() error { return fault.MarkInfrastructure(errors.New("the store cannot be reached")) }
+		list(http.StatusServiceUnavailable)
+		time.Sleep(time.Second)
+		s.read = func() error {
+			s.read = nil
+			_, err := s.room.Clear(t.Context(), "show-1")
+			return err
+		}
+		list(http.StatusNotFound)
 	})
 }
 
