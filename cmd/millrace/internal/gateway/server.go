@@ -25,7 +25,7 @@ type Server struct {
 	draining            atomic.Bool
 }
 
-// Open makes a gate and its listeners. Run serves it and closes it.
+// Open makes a gate, which admits visitors, and its listeners. Run serves it and closes it.
 func Open(ctx context.Context, s Settings) (*Server, error) {
 	all, err := openStores(s)
 	if err != nil {
@@ -44,6 +44,7 @@ func Open(ctx context.Context, s Settings) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, all.close())
 	}
+	first.run()
 	v.now.Store(first)
 	return v, nil
 }
@@ -65,6 +66,9 @@ func (v *Server) AdminAddr() string {
 func (v *Server) Reload(s Settings) error {
 	v.reloading.Lock()
 	defer v.reloading.Unlock()
+	if v.draining.Load() {
+		return errDraining
+	}
 	old := v.now.Load()
 	if s.fixed() != old.settings.fixed() {
 		return errors.New("the listeners, the Redis, its prefix, the state file, the settings file and the event change with a restart only")
@@ -83,7 +87,6 @@ func (v *Server) Reload(s Settings) error {
 
 // Run serves until ctx ends, and then lets the requests in flight complete.
 func (v *Server) Run(ctx context.Context) error {
-	v.now.Load().run()
 	stopSaving := v.keepSaving()
 	serves, failed := context.WithCancel(ctx)
 	defer failed()

@@ -240,6 +240,26 @@ func TestReload(t *testing.T) {
 	inside.want(429, "place-needed", "POST", home+"/seats", "")
 }
 
+// A SIGHUP may come before the gate runs, and while it ends.
+func TestReloadBeforeAndAfter(t *testing.T) {
+	at, _, _ := site(t)
+	server, err := gateway.Open(t.Context(), settings(at))
+	if err == nil {
+		err = server.Reload(settings(at))
+	}
+	if err == nil {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		err = server.Run(ctx)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Reload(settings(at)); err == nil {
+		t.Error("a gate that has ended began again")
+	}
+}
+
 // A reload while Redis is away holds, and says that signs of life are lost: it is no mistake
 // of the operator's.
 func TestReloadWhileRedisIsAway(t *testing.T) {
