@@ -65,7 +65,8 @@
 // [NewVerifier], others by this recipe, and refuse a time further than 30 s from now:
 //
 //	signature  <key id>.<base64url of HMAC-SHA256(key, text)>
-//	text       method, host, path with query, event, user, seconds since 1970, joined by line feeds
+//	text       method, host, path with query as the origin gets them, event, user, seconds since
+//	           1970, joined by line feeds
 //	key        HMAC-SHA256(secret, "millrace/queue/origin")
 //	key id     the first 4 bytes of HMAC-SHA256(key, "id"), in hexadecimal
 //
@@ -89,7 +90,7 @@
 //	cookies are as stated                                     TestCookies
 //	an open stream keeps its visitor's place                  TestOpenStreamsCountAsInside
 //	requests of visitors inside cost few calls of the store   TestRequestsInsideCostFewCalls
-//	the origin can tell what came through the gate            TestOriginIsTold
+//	the origin can tell what came through the gate            TestOriginIsTold, TestOriginWithAPathIsTold
 //	caches of others store nothing that needs a place         TestCacheBeforeTheGate
 //	nginx gets 200 or 401 and nothing else                    TestJudgeForNginx
 //	Envoy gets 200, or an answer for the visitor below 500    TestJudgeForEnvoy

@@ -79,7 +79,7 @@ func (g *Gate) rewrite(p *httputil.ProxyRequest) {
 	}
 	to := handedOf(p.In.Context())
 	stripHeaders(p.Out.Header)
-	g.signHeaders(p.Out.Header, p.In.Method, p.In.Host, to.target, to.user)
+	g.signHeaders(p.Out.Header, p.In.Method, p.In.Host, p.Out.URL.RequestURI(), to.user)
 }
 
 // originFailed answers a request whose origin gave no answer.

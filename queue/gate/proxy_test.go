@@ -5,6 +5,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -92,4 +94,25 @@ func TestOriginIsTold(t *testing.T) {
 	trusting.browser().enter().do("GET", "/", http.Header{"X-Forwarded-For": {"7.7.7.7"}, "X-Forwarded-Host": {"www.example"}, "X-Forwarded-Proto": {"https"}})
 	r = trusting.last.Load()
 	require.Equal(t, []string{"7.7.7.7, 192.0.2.1", "www.example", "https"}, []string{r.Header.Get("X-Forwarded-For"), r.Header.Get("X-Forwarded-Host"), r.Header.Get("X-Forwarded-Proto")})
+}
+
+// What is signed is the path that the origin gets.
+func TestOriginWithAPathIsTold(t *testing.T) {
+	verify, err := gate.NewVerifier(keys(t))
+	require.NoError(t, err)
+	told := make(chan error, 1)
+	site := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _, err := verify(r)
+		told <- err
+	}))
+	t.Cleanup(site.Close)
+	for _, path := range []string{"", "/below"} {
+		at, err := url.Parse(site.URL + path)
+		require.NoError(t, err)
+		inside := newSite(t, queue.Config{Threshold: 1}, func(c *gate.Config) { c.Origin, c.Transport = at, nil }).browser().enter()
+		for _, target := range []string{"/seats?row=7", "/a%20b?", "/a|b", "//c", "/%7e"} {
+			require.Equal(t, 200, inside.do("GET", target, nil).StatusCode)
+			require.NoError(t, <-told, "%s%s", path, target)
+		}
+	}
 }
