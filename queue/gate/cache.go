@@ -14,12 +14,17 @@ func (g *Gate) keepPrivate(r *http.Response) error {
 	if to.user == "" || r.StatusCode == http.StatusSwitchingProtocols {
 		return nil
 	}
+	if paths, err := readPath(pathOf(to.target)); err == nil && !paths.waits(g.wait, g.pass) {
+		return nil // an asset, which needs no place
+	}
+	for name := range r.Header { // what these say to a cache of others wins over Cache-Control
+		if strings.HasSuffix(name, "-Cache-Control") || name == "Surrogate-Control" || name == "Edge-Control" || name == "X-Accel-Expires" {
+			delete(r.Header, name)
+		}
+	}
 	directives := strings.FieldsFunc(strings.ToLower(strings.Join(r.Header.Values("Cache-Control"), ",")), func(c rune) bool { return c == ',' || c == ' ' })
 	if slices.Contains(directives, "private") || slices.Contains(directives, "no-store") {
 		return nil
-	}
-	if paths, err := readPath(pathOf(to.target)); err == nil && !paths.waits(g.wait, g.pass) {
-		return nil // an asset, which needs no place
 	}
 	kept := []string{"private"}
 	for _, d := range directives {
@@ -28,8 +33,5 @@ func (g *Gate) keepPrivate(r *http.Response) error {
 		}
 	}
 	r.Header.Set("Cache-Control", strings.Join(kept, ", "))
-	for _, name := range []string{"CDN-Cache-Control", "Surrogate-Control"} {
-		r.Header.Del(name)
-	}
 	return nil
 }

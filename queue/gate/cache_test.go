@@ -14,6 +14,7 @@ import (
 // needed for.
 func TestCacheBeforeTheGate(t *testing.T) {
 	var says string
+	forCaches := []string{"Surrogate-Control", "CDN-Cache-Control", "Cloudflare-CDN-Cache-Control", "X-Accel-Expires", "Edge-Control"}
 	s := newSite(t, queue.Config{Threshold: 1}, func(c *gate.Config) {
 		c.Pass = []string{"/static/**"}
 		c.Transport = origin(func(r *http.Request) (*http.Response, error) {
@@ -21,7 +22,9 @@ func TestCacheBeforeTheGate(t *testing.T) {
 			if says != "" {
 				answer.Header.Set("Cache-Control", says)
 			}
-			answer.Header.Set("Surrogate-Control", "max-age=600")
+			for _, name := range forCaches {
+				answer.Header.Set(name, "max-age=600")
+			}
 			return answer, err
 		})
 	})
@@ -35,13 +38,16 @@ func TestCacheBeforeTheGate(t *testing.T) {
 		"no-cache, public":                 "private, no-cache",
 	} {
 		says = origin
-		require.Equal(t, want, inside.open("/").Header.Get("Cache-Control"), origin)
+		page := inside.open("/")
+		require.Equal(t, want, page.Header.Get("Cache-Control"), origin)
+		for _, name := range forCaches {
+			require.Empty(t, page.Header.Get(name), "%s beside %q", name, origin)
+		}
 		for _, b := range []*browser{inside, s.browser()} {
 			require.Equal(t, origin, b.do("GET", "/static/a.css", nil).Header.Get("Cache-Control"), "an asset")
 		}
 	}
 	says = ""
-	require.Empty(t, inside.open("/").Header.Get("Surrogate-Control"))
 	out := s.browser()
 	for _, answer := range []reply{out.open("/"), out.do("GET", "/api", nil), out.do("GET", "/%2F", nil), out.do("POST", "/millrace-gate/check/sale", nil), inside.do("GET", "/millrace-gate/status/sale", nil)} {
 		require.Equal(t, "no-store", answer.Header.Get("Cache-Control"))
