@@ -70,10 +70,11 @@ func (a *advancer) round(ctx context.Context) (time.Duration, error) {
 }
 
 // events lists the gates of the store, and those that were on until now.
-func (a *advancer) events(ctx context.Context) ([]string, error) {
+func (a *advancer) events(ctx context.Context) (events []string, err error) {
+	defer caught(&err, "the list of the gates")
 	ctx, cancel := context.WithTimeout(ctx, a.gate.cfg.Timeout)
 	defer cancel()
-	events, err := a.gate.store.Events(ctx)
+	events, err = a.gate.store.Events(ctx)
 	for event := range a.open {
 		if !slices.Contains(events, event) {
 			events = append(events, event)
@@ -85,11 +86,7 @@ func (a *advancer) events(ctx context.Context) ([]string, error) {
 // advance makes a round of a gate, and returns the time until the next one. A panic of the
 // store or the line is an error.
 func (a *advancer) advance(ctx context.Context, event string) (next time.Duration, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("frontgate: a round of the gate of %q panicked: %v", event, p)
-		}
-	}()
+	defer caught(&err, "a round of the gate of "+event)
 	g := a.gate
 	ctx, cancel := context.WithTimeout(ctx, 6*g.cfg.Timeout) // a call each of store and line, and the repair
 	defer cancel()
@@ -124,6 +121,13 @@ func (a *advancer) advance(ctx context.Context, event string) (next time.Duratio
 	before.shows.add(show{at: now, serving: state.Serving, joined: line.Joined, gate: state.Epoch, line: line.Epoch}, g.cfg.Step, g.cfg.Every)
 	a.open[event] = seen{state: state, at: now, shows: before.shows}
 	return min(g.cfg.Every, round.Next), nil
+}
+
+// caught makes an error of a panic; it is to be deferred.
+func caught(err *error, what string) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("frontgate: %s panicked: %v", what, p)
+	}
 }
 
 // forgotten is the time after which a gate that was on may have been switched off

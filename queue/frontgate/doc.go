@@ -40,8 +40,8 @@
 //	without a store no one passes, 3 s later at most         TestStoreAway, TestHTTPAway
 //	forged, altered and swapped ids and tokens are refused   TestForgedRequestIDs, TestForgedTokens
 //	visitors are sent to this site only                      TestGuard, TestConfig
-//	a panic of a line ends neither the rounds of the others
-//	nor the program                                          TestALineThatPanics
+//	a panic of the store or a line ends neither the rounds
+//	of the others nor the program                            TestALineThatPanics
 //	memory behind the gate: 0 B per waiting visitor          TestMemory of package redisgate
 //	the process' own memory is bounded                       TestEventsAreBounded
 //

@@ -307,11 +307,24 @@ func (p panickyLine) Gate(_ context.Context, of string, _ queuedriver.Gate) (que
 	return queue.State{}, nil
 }
 
+// panickyStore is a store that panics when it is first asked for its events.
+type panickyStore struct {
+	driver.Store
+	asked *int
+}
+
+func (p panickyStore) Events(ctx context.Context) ([]string, error) {
+	if *p.asked++; *p.asked == 1 {
+		panic("broken")
+	}
+	return p.Store.Events(ctx)
+}
+
 // A panic in a round is a failed round of its event, and ends neither the rounds of the
 // others nor the program.
 func TestALineThatPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, line := memory(t), panickyLine{told: map[string]int{}}
+		store, line := panickyStore{memory(t), new(int)}, panickyLine{told: map[string]int{}}
 		for _, of := range []string{event, "other"} {
 			if _, err := store.Switch(t.Context(), of, true); err != nil {
 				t.Fatal(err)
