@@ -77,7 +77,8 @@
 //	a turn that has passed is announced                       TestBrowserTurnPassed
 //	understands a room and a gate as they are                 TestBrowserTwoPeopleOnePlace, TestBrowserThroughTheGate
 //	leaving is asked twice and is not undone by a reload      TestBrowserLeave, TestBrowserGateLeave
-//	one number for a browser; a lost one is replaced          TestBrowserGate, TestBrowserGateLost
+//	one number for a browser; a lost one is replaced          TestBrowserGate, TestBrowserGateLost,
+//	                                                          TestBrowserGateKeepsNothing
 //	a screen reader hears milestones, each once               TestBrowserLine, TestBrowserReload, TestBrowserPause
 //	axe finds nothing in any state, nothing is cut off from
 //	320 px on, light and dark                                 TestBrowserGallery, TestBrowserPlainBrand,

@@ -125,3 +125,27 @@ func TestBrowserGateLeave(t *testing.T) {
 		t.Errorf("asked for a number %d times, want 2", n)
 	}
 }
+
+// TestBrowserGateKeepsNothing asks for one number in a browser that can keep none.
+func TestBrowserGateKeepsNothing(t *testing.T) {
+	f := start(t, queuepage.Config{}, queuepage.Config{})
+	f.is("assign", answer{status: 200, body: map[string]any{"requestId": "r1", "position": 100}})
+	f.is("turn", atGate(100, 10))
+	for name, script := range map[string]string{
+		"full": `const { setItem } = Storage.prototype; Storage.prototype.setItem = function (...what) {
+			if (this === localStorage) throw new DOMException("full", "QuotaExceededError");
+			setItem.apply(this, what);
+		}`,
+	} {
+		before := len(f.heard("assign"))
+		tb := open(t, f.URL, phone())
+		tb.before(script)
+		tb.visit("/vwr/e")
+		tb.says("position", "90")
+		tb.poll()
+		tb.next()
+		if n := len(f.heard("assign")) - before; n != 1 {
+			t.Errorf("%s: asked for a number %d times", name, n)
+		}
+	}
+}

@@ -6,15 +6,17 @@ function drawer(open) {
   return {
     get(key) {
       try {
-        return open().getItem(key);
+        return spare[key] ?? open().getItem(key);
       } catch {
-        return key in spare ? spare[key] : null;
+        return null;
       }
     },
     set(key, value) {
+      delete spare[key];
       try {
         open().setItem(key, value);
       } catch {
+        // It is refused, or full.
         spare[key] = value;
       }
     },
@@ -34,8 +36,7 @@ const tab = drawer(() => sessionStorage);
 
 function read(drawer, key) {
   try {
-    const value = JSON.parse(drawer.get(key));
-    return value !== null && typeof value === 'object' ? value : {};
+    return Object(JSON.parse(drawer.get(key)));
   } catch {
     return {};
   }
