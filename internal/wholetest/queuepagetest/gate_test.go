@@ -126,7 +126,8 @@ func TestBrowserGateLeave(t *testing.T) {
 	}
 }
 
-// TestBrowserGateKeepsNothing asks for one number in a browser that can keep none.
+// TestBrowserGateKeepsNothing asks for one number in a browser that can keep none, or that
+// refuses locks together with cookies.
 func TestBrowserGateKeepsNothing(t *testing.T) {
 	f := start(t, queuepage.Config{}, queuepage.Config{})
 	f.is("assign", answer{status: 200, body: map[string]any{"requestId": "r1", "position": 100}})
@@ -136,6 +137,7 @@ func TestBrowserGateKeepsNothing(t *testing.T) {
 			if (this === localStorage) throw new DOMException("full", "QuotaExceededError");
 			setItem.apply(this, what);
 		}`,
+		"locks": `navigator.locks.request = async () => { throw new DOMException("no", "SecurityError"); }`,
 	} {
 		before := len(f.heard("assign"))
 		tb := open(t, f.URL, phone())

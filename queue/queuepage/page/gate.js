@@ -34,7 +34,8 @@ function atGate(body) {
   lineUp(body, ahead, body.estimatedWait ?? paced);
 }
 
-// assign asks for a number once, also when two tabs open at the same moment.
+// assign asks for a number once, also when two tabs open at the same moment. A browser that
+// refuses cookies may refuse locks as well.
 async function assign() {
   const once = async () => {
     if (place.get().request) {
@@ -52,8 +53,7 @@ async function assign() {
     place.set({ request: answer.body.requestId });
     loop.again(0);
   };
-  if (navigator.locks) await navigator.locks.request(drawerKey, once);
-  else await once();
+  await (navigator.locks?.request(drawerKey, once).catch(once) ?? once());
 }
 
 // nameBrowser gives the browser a random name, for two days. The gate seals the number to
