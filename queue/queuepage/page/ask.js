@@ -109,8 +109,8 @@ const loop = {
       this.busy = false;
       this.arm();
     }
-  // failed waits longer each time, never less than the server asks for, and not
   },
+  // failed waits longer each time, never less than the server asks for, and not
   // all at the same moment.
   failed(seconds) {
     const wait = Math.min(30, 2 ** Math.min(++this.fails, 5));

@@ -95,7 +95,7 @@ function address(template, escape = true, request = '') {
 // localURL returns a URL on this site, or null: where to go on is never anywhere
 // else. It is absolute, since "//host" as a path would leave.
 function localURL(text) {
-  if (typeof text !== 'string' || !text.startsWith('/')) return null;
+  if (!text?.startsWith?.('/')) return null;
   try {
     const url = new URL(text, location.origin);
     return url.origin === location.origin ? url : null;

@@ -6,13 +6,13 @@ let lock = null;
 // wake asks for the screen to stay on: a phone that sleeps stops the page. The lock
 // ends whenever the tab is hidden.
 async function wake() {
-  if (lock || document.hidden || !navigator.wakeLock) return;
+  if (lock || document.hidden) return;
   lock = {};
   try {
     lock = await navigator.wakeLock.request('screen');
     lock.onrelease = () => { lock = null; };
   } catch {
-    // The browser saves power.
+    // The browser has none, or saves power.
     lock = null;
   }
 }
@@ -28,7 +28,7 @@ function drawIcon() {
   if (icon.href !== href) icon.href = href;
 }
 
-const notes = () => (globalThis.Notification || {}).permission;
+const notes = () => globalThis.Notification?.permission;
 
 // notify tells the turn to a visitor that does not look at the page.
 function notify() {

@@ -1,7 +1,7 @@
 // What the answers mean, at the room and at the gate. Each of them has a step that
 // asks, and makes of the answer what is shown and when to ask again.
 
-const kindOf = (body) => String((body && body.type) || '').toLowerCase();
+const kindOf = (body) => String(body?.type || '').toLowerCase();
 
 // trouble keeps what was shown, says that it is old, and tries again by itself.
 function trouble(answer) {
@@ -37,7 +37,7 @@ function end(view) {
 // refused handles every answer that does not say where we stand.
 function refused(answer) {
   const { status, body } = answer;
-  if (body && body.redirectTo) return goOn(body.redirectTo) || end('failed');
+  if (body?.redirectTo) return goOn(body.redirectTo) || end('failed');
   if (status >= 200 && status < 300 && body !== null) return false;
   if (status === 401) end('signin');
   else if (/sold-?out/.test(kindOf(body))) end('soldout');
