@@ -79,7 +79,9 @@
 //	leaving is asked twice and is not undone by a reload      TestBrowserLeave, TestBrowserGateLeave
 //	one number for a browser; a lost one is replaced          TestBrowserGate, TestBrowserGateLost,
 //	                                                          TestBrowserGateKeepsNothing
-//	a screen reader hears milestones, each once               TestBrowserLine, TestBrowserReload, TestBrowserPause
+//	a screen reader hears milestones, each once, and why a
+//	place is a new one                                        TestBrowserLine, TestBrowserReload, TestBrowserPause,
+//	                                                          TestBrowserNewPlace, TestBrowserGateLost
 //	axe finds nothing in any state, nothing is cut off from
 //	320 px on, light and dark                                 TestBrowserGallery, TestBrowserPlainBrand,
 //	                                                          TestBrowserAxeFinds

@@ -75,6 +75,9 @@ func TestBrowserGateLost(t *testing.T) {
 	tb.poll()
 	tb.says("position", "190")
 	tb.says("renewed", "You have a new place: the earlier one is no longer there.")
+	if said := strings.Join(tb.said(), " "); strings.Count(said, "You have a new place") != 1 {
+		t.Errorf("announced %q", said)
+	}
 	if heard := f.heard("turn"); heard[len(heard)-1] != "turn e r2" || len(f.heard("assign")) != 2 {
 		t.Errorf("asked %q and %q", heard, f.heard("assign"))
 	}

@@ -193,6 +193,9 @@ func TestBrowserNewPlace(t *testing.T) {
 	if now := level(tb); now > 0.01 {
 		t.Errorf("the new way begins at %v", now)
 	}
+	if said := tb.said(); !strings.HasPrefix(said[len(said)-1], "You have a new place: the earlier one is no longer there. You are in line.") {
+		t.Errorf("announced %q", said)
+	}
 	if wait := tb.text("wait"); wait != "about 12–19 minutes" {
 		t.Errorf("the new wait is %q", wait)
 	}

@@ -38,11 +38,17 @@ function waitText() {
   return r.unit === 'soon' ? t('wait.soon') : t(`wait.${r.unit}`, { low: r.low, high: r.high, n: r.high });
 }
 
+// renew begins a new way, and says so.
+function renew() {
+  say(t('renewed'));
+  remember({ start: 0, best: 0, said: [], wait: null, range: null, renewed: true });
+}
+
 // advance moves the bar, which never goes back. Who is far behind the beginning
 // has a new place, and a new way to go.
 function advance(position) {
   const lost = journey.start > 0 && position > journey.start + Math.max(50, journey.start / 4);
-  if (lost) remember({ start: 0, best: 0, said: [], wait: null, range: null, renewed: true });
+  if (lost) renew();
   if (!(journey.start > 0)) remember({ start: position, best: 0 });
   remember({ best: Math.max(journey.best || 0, 1 - position / (journey.start + 1)) });
 }

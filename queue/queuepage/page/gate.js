@@ -11,7 +11,7 @@ async function step() {
   // A number that the gate does not know any more is worth a new one, not an end.
   if (!answer.body?.redirectTo && answer.body !== null && [400, 403, 404, 410].includes(answer.status) && !/sold-?out|ended/.test(kindOf(answer.body))) {
     place.set({});
-    remember({ renewed: journey.start > 0 });
+    if (journey.start > 0) renew();
     loop.again(pollAfter(answer.body));
     return;
   }
