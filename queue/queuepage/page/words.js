@@ -55,8 +55,8 @@ function minutes(seconds) {
   return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`;
 }
 
-// span says a length of time in the unit that fits.
+// span says how long something lasts at least, in the unit that fits.
 function span(seconds) {
-  if (seconds < 5400) return t('span.minutes', { n: Math.round(seconds / 60) });
-  return t('span.hours', { n: Math.round(seconds / 3600) });
+  if (seconds < 5400) return t('span.minutes', { n: Math.floor(seconds / 60) });
+  return t('span.hours', { n: Math.floor(seconds / 3600) });
 }
