@@ -66,7 +66,7 @@
 //	a phone whose tab is hidden for ten minutes keeps the
 //	place, and is told the turn                               TestBrowserAsleepForTenMinutes
 //	the title and the icon tell the place                     TestBrowserLine, TestBrowserIcon
-//	the screen stays on while the page is seen                TestBrowserAsleepForTenMinutes
+//	the screen stays on while the line is seen                TestBrowserAsleepForTenMinutes
 //	asks for notifications on a click only, and works
 //	without them and without the screen's lock                TestBrowserAsleepForTenMinutes, TestBrowserOutOfReach
 //	the program without its spaces is the same program        TestSqueeze

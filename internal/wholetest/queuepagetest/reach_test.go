@@ -28,13 +28,12 @@ const reach = `globalThis.reach = { asked: 0, notes: [], locks: 0, held: 0 };
 		if (document.hidden || kind !== "screen") throw new DOMException("hidden", "NotAllowedError");
 		reach.locks += 1;
 		reach.held += 1;
-		const lock = { onrelease: null };
-		const released = () => {
-			if (!document.hidden) return;
+		const lock = { onrelease: null, async release() {
 			document.removeEventListener("visibilitychange", released);
 			reach.held -= 1;
 			lock.onrelease?.();
-		};
+		} };
+		const released = () => { if (document.hidden) lock.release(); };
 		document.addEventListener("visibilitychange", released);
 		return lock;
 	} } });`
@@ -129,6 +128,9 @@ func TestBrowserAsleepForTenMinutes(t *testing.T) {
 	tb.sound("turn-asleep")
 	tb.hide(false)
 	tb.until("reach.held === 1 && reach.locks === 2")
+	eval[bool](tb, "(document.getElementById('leave').click(), document.getElementById('yes').click(), true)")
+	tb.in("left")
+	tb.until("reach.held === 0")
 }
 
 // TestBrowserIcon draws the place on the icon, in the colours of the brand.

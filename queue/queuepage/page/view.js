@@ -97,6 +97,7 @@ function render() {
   renderTitle();
   drawIcon();
   if (shown.includes('pool')) wake();
+  else lock?.release?.();
 }
 
 // A problem may bring its own words.
