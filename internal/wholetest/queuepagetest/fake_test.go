@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/millrace-go/millrace/queue/queuepage"
 )
@@ -18,6 +19,7 @@ type answer struct {
 	status     int
 	body       map[string]any
 	retryAfter int
+	until      time.Time // a Retry-After as a date
 	location   string
 	hang       bool // until the test ends
 	drop       bool // the connection
@@ -138,6 +140,9 @@ func write(w http.ResponseWriter, a answer) {
 	}
 	if a.retryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(a.retryAfter))
+	}
+	if !a.until.IsZero() {
+		w.Header().Set("Retry-After", a.until.UTC().Format(http.TimeFormat))
 	}
 	if a.location != "" {
 		w.Header().Set("Location", a.location)

@@ -50,6 +50,12 @@ func TestBrowserBusy(t *testing.T) {
 		}
 	}
 	tb.next()
+	// The clock of the page is ahead by now.
+	f.is("check", answer{status: 503, until: time.Now().Add(200 * time.Second)})
+	tb.poll()
+	if next := tb.next(); next < 198*time.Second {
+		t.Errorf("at a Retry-After of 200 s as a date the page asks in %v", next)
+	}
 	f.is("check", queued(60))
 	tb.poll()
 	tb.says("position", "60")

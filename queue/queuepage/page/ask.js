@@ -16,11 +16,11 @@ function bearer() {
   }
 }
 
-// retryAfter is in seconds, whether it came as a number or as a date.
+// retryAfter is in seconds, whether it came as a number or as a date of the server's clock.
 function retryAfter(response) {
   const value = response.headers.get('Retry-After');
   if (!value) return 0;
-  const seconds = /^\d+$/.test(value) ? Number(value) : (Date.parse(value) - Date.now()) / 1000;
+  const seconds = /^\d+$/.test(value) ? Number(value) : (Date.parse(value) - Date.parse(response.headers.get('Date'))) / 1000;
   return Math.min(Math.max(seconds || 0, 0), 300);
 }
 
