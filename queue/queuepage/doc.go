@@ -72,7 +72,7 @@
 //	the program without its spaces is the same program        TestSqueeze
 //	enters by itself only while the page is visible           TestBrowserTurn, TestBrowserTurnByHand
 //	a challenge is answered by a worker, over http too, and
-//	by waiting where that is too slow                         TestBrowserProof, TestBrowserProofTime
+//	by waiting where that is too slow, or its script hangs    TestBrowserProof, TestBrowserProofTime, TestBrowserSolverHangs
 //	the words of a problem are shown in their language        TestBrowserTooManyJoins
 //	a turn that has passed is announced                       TestBrowserTurnPassed
 //	understands a room and a gate as they are                 TestBrowserTwoPeopleOnePlace, TestBrowserThroughTheGate

@@ -89,6 +89,7 @@ func start(t *testing.T, room, gate queuepage.Config) *fake {
 	mux.HandleFunc("POST /api/queue/leave/{eventId}", f.route("leave"))
 	mux.HandleFunc("POST /vwr/assign/{eventId}", f.route("assign"))
 	mux.HandleFunc("GET /vwr/check/{eventId}/{requestId}", f.route("turn"))
+	mux.HandleFunc("GET /solver.js", f.route("solver"))
 	mux.HandleFunc("GET /api/shows/{eventId}", func(w http.ResponseWriter, r *http.Request) {
 		write(w, answer{status: 200, body: map[string]any{"title": "The Paper Lanterns: <i>Night</i> Market"}})
 	})
@@ -107,7 +108,7 @@ func start(t *testing.T, room, gate queuepage.Config) *fake {
 func (f *fake) route(name string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		asked := []string{name, r.PathValue("eventId")}
-		for _, more := range []string{r.PathValue("requestId"), r.Header.Get("x-queue-ticket"), r.Header.Get("Authorization")} {
+		for _, more := range []string{r.PathValue("requestId"), r.Header.Get("x-queue-ticket"), r.Header.Get("x-queue-challenge"), r.Header.Get("Authorization")} {
 			if more != "" {
 				asked = append(asked, more)
 			}

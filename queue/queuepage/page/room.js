@@ -4,12 +4,17 @@
 let proof = '';
 let trusted = { createScriptURL: (path) => path };
 
-// prove has a worker answer what a newcomer is asked for. Where no worker can, the wait is
-// the answer.
+// prove has a worker answer what a newcomer is asked for. Where no worker can, or its
+// script does not come, the wait is the answer.
 const prove = (challenge) => new Promise((done, fail) => {
   if (self.trustedTypes && !proof) trusted = trustedTypes.createPolicy('solver', trusted);
   const worker = new Worker(trusted.createScriptURL(config.solver));
-  worker.onmessage = ({ data }) => (data.text ? setText($('text'), data.text) : done(data.answer));
+  const late = setTimeout(fail, patience);
+  worker.onmessage = ({ data }) => {
+    clearTimeout(late);
+    if (data.text) setText($('text'), data.text);
+    else done(data.answer);
+  };
   worker.onerror = fail;
   worker.postMessage({ ...challenge, lang });
 }).catch(() => `wait.${challenge.puzzle}`);
