@@ -4,6 +4,8 @@ const leftKey = `${drawerKey}:left`;
 
 function begin() {
   tab.drop(leftKey);
+  // Of the turn: the visitor would rather enter by hand; it was said that the end is near;
+  // when to enter by itself, 0: not; and the end.
   Object.assign(state, { view: journey.last ? 'waiting' : 'joining', trouble: '', stay: false, warned: false, moveAt: 0, deadline: 0, updated: 0 }, journey.last);
   render();
   loop.run(step);
@@ -93,8 +95,7 @@ function start() {
     return;
   }
   nameOfShow();
-  const came = performance.getEntriesByType('navigation')[0]?.type;
-  if (tab.get(leftKey) && came !== 'navigate') {
+  if (tab.get(leftKey) && performance.getEntriesByType('navigation')[0]?.type !== 'navigate') {
     end('left');
     return;
   }

@@ -15,17 +15,8 @@ const state = {
   behind: null,
   // taken, and of how many; null: not known
   places: null,
-  updated: 0,
   // s: how long the place is kept without a poll
   keep: config.keep,
-  // of entering
-  deadline: 0,
-  // that it is near
-  warned: false,
-  // when to enter by itself; 0: not
-  moveAt: 0,
-  // the visitor would rather enter by hand
-  stay: false,
 };
 
 // What each view shows besides its heading and its text.
@@ -46,7 +37,7 @@ const views = {
   failed: ['emblem', 'again', 'home'],
 };
 
-const parts = new Set(Object.values(views).flat());
+const parts = Object.values(views).flat();
 
 function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
