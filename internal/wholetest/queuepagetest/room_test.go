@@ -345,6 +345,16 @@ func TestBrowserLeave(t *testing.T) {
 	if heard := f.heard("check"); heard[len(heard)-1] != "check e" {
 		t.Errorf("who lines up again asked %q, with the ticket of before", heard[len(heard)-1])
 	}
+	// Nor does another tab of the browser.
+	tb.next()
+	polls = len(f.heard("check"))
+	eval[bool](tb, `(localStorage.removeItem("queuepage:room:e"), dispatchEvent(new StorageEvent("storage", { key: "queuepage:room:e", newValue: null })), true)`)
+	tb.in("left")
+	tb.reload()
+	tb.in("left")
+	if n := len(f.heard("check")); n != polls {
+		t.Error("a tab lined the visitor up again, after a departure in another one")
+	}
 }
 
 // A visitor who comes back to a kept place is told so, in both languages, and whose turns

@@ -11,6 +11,12 @@ function begin() {
   loop.run(step);
 }
 
+function left() {
+  forget();
+  tab.set(leftKey, '1');
+  end('left');
+}
+
 async function leave() {
   $('yes').disabled = true;
   loop.stop();
@@ -21,9 +27,7 @@ async function leave() {
   $('yes').disabled = false;
   // Who is not known has no place either.
   if (answer.status >= 200 && answer.status < 300 || answer.status === 401 || answer.status === 404) {
-    forget();
-    tab.set(leftKey, '1');
-    end('left');
+    left();
     return;
   }
   $('failed').hidden = false;
@@ -58,8 +62,10 @@ function listen() {
   addEventListener('pageshow', (shown) => {
     if (shown.persisted) look();
   });
-  addEventListener('storage', (change) => {
-    if (change.key === config.bearerKey) look();
+  addEventListener('storage', ({ key, newValue }) => {
+    if (key === config.bearerKey) look();
+    // The visitor has left in another tab.
+    if (key === drawerKey && !newValue && loop.task && state.view !== 'turn') left();
   });
   addEventListener('offline', () => {
     if (loop.task === null || state.trouble === 'offline') return;
