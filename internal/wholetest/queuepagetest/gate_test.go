@@ -81,6 +81,26 @@ func TestBrowserGateLost(t *testing.T) {
 	if heard := f.heard("turn"); heard[len(heard)-1] != "turn e r2" || len(f.heard("assign")) != 2 {
 		t.Errorf("asked %q and %q", heard, f.heard("assign"))
 	}
+	// Another tab has a new number before this one hears that the old one is lost.
+	f.is("turn", problem(410, "position-lost"))
+	eval[bool](tb, `(() => {
+		const { fetch } = globalThis;
+		globalThis.fetch = async (...what) => {
+			globalThis.fetch = fetch;
+			const answer = await fetch(...what);
+			localStorage.setItem("queuepage:gate:e", JSON.stringify({ request: "r3" }));
+			return answer;
+		};
+		return true;
+	})()`)
+	tb.poll()
+	tb.next()
+	f.is("turn", atGate(150, 10))
+	tb.poll()
+	tb.says("position", "140")
+	if heard := f.heard("turn"); heard[len(heard)-1] != "turn e r3" || len(f.heard("assign")) != 2 {
+		t.Errorf("asked %q and %q", heard, f.heard("assign"))
+	}
 }
 
 // TestBrowserGateEnds shows the gate's messages in place of a number.

@@ -10,7 +10,8 @@ async function step() {
   if (loop.task !== step) return;
   // A number that the gate does not know any more is worth a new one, not an end.
   if (!answer.body?.redirectTo && answer.body !== null && [400, 403, 404, 410].includes(answer.status) && !/sold-?out|ended/.test(kindOf(answer.body))) {
-    place.set({});
+    // Another tab may have a new one already.
+    if (place.get().request === request) place.set({});
     if (journey.start > 0) renew();
     loop.again(pollAfter(answer.body));
     return;
