@@ -3,6 +3,8 @@ package frontgate_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -135,5 +137,19 @@ func TestEventsAreBounded(t *testing.T) {
 	}
 	if frontgate.Known(g) > 10 {
 		t.Errorf("%d events are known", frontgate.Known(g))
+	}
+	// An event's id may be a part of a large request.
+	g = newGate(t, memory(t), frontgate.Config{})
+	const requests = 64
+	for i := range requests {
+		target := fmt.Sprintf("%03d?%s", i, strings.Repeat("x", 1<<20))
+		if _, err := g.Assign(t.Context(), target[:3], ""); !errors.Is(err, frontgate.ErrOff) {
+			t.Fatal(err)
+		}
+	}
+	runtime.GC()
+	var mem runtime.MemStats
+	if runtime.ReadMemStats(&mem); frontgate.Known(g) != requests || mem.HeapAlloc > requests<<20/2 {
+		t.Errorf("%d ids of three bytes keep %d MB", requests, mem.HeapAlloc>>20)
 	}
 }

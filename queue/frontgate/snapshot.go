@@ -2,6 +2,7 @@ package frontgate
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,6 +40,7 @@ func (g *Gate) event(event string) *known {
 		if len(g.events) >= g.cfg.MaxEvents {
 			g.forget()
 		}
+		event = strings.Clone(event) // it may be a part of a large request
 		k = &known{}
 		k.assigns = batch.New(driver.MaxAssign, g.cfg.Timeout, func(ctx context.Context, requests []struct{}) ([]assigned, error) {
 			return g.assign(ctx, event, k, len(requests))
