@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,7 +30,7 @@ func (a *alive) due(user string) bool {
 	if _, ok := a.heard[user]; ok {
 		return false
 	}
-	a.heard[user] = struct{}{}
+	a.heard[strings.Clone(user)] = struct{}{} // a member may be a part of a large header
 	return true
 }
 

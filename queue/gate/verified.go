@@ -32,5 +32,5 @@ func (v *verified) keep(user, pass string, ends time.Time) {
 	if v.ends == nil || len(v.ends) >= mostVerified {
 		v.ends = map[visitorsPass]time.Time{}
 	}
-	v.ends[visitorsPass{user, strings.Clone(pass)}] = ends // it is a part of a header, which may be large
+	v.ends[visitorsPass{strings.Clone(user), strings.Clone(pass)}] = ends // they are parts of headers, which may be large
 }
