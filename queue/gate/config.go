@@ -9,8 +9,10 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/millrace-go/millrace/queue/challenge"
+	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/queuehttp"
 	"github.com/millrace-go/millrace/queue/queuepage"
 	"github.com/millrace-go/millrace/queue/token"
@@ -93,6 +95,8 @@ func (c Config) validate() error {
 	switch {
 	case c.Event == "":
 		return errors.New("gate: Config.Event is empty; name the room, such as sale")
+	case len(c.Event) > driver.MaxEvent || strings.ContainsFunc(c.Event, func(r rune) bool { return r == '{' || r == '}' || unicode.IsSpace(r) }):
+		return fmt.Errorf("gate: Config.Event is %.40q; use at most %d bytes of letters, digits and signs, without spaces and braces", c.Event, driver.MaxEvent)
 	case c.Keys == nil:
 		return errors.New("gate: Config.Keys is nil; make them with token.NewRing")
 	case c.Origin != nil && (c.Origin.Scheme != "http" && c.Origin.Scheme != "https" || c.Origin.Host == ""):

@@ -112,6 +112,8 @@ func TestConfigErrorsNameTheFieldAndTheFix(t *testing.T) {
 		"Config.RetryAfter is 1ms; give":         func(c *gate.Config) { c.RetryAfter = 1e6 },
 		"Config.AliveEvery is 1h0m0s; give":      func(c *gate.Config) { c.AliveEvery = 60 * minute },
 		"Event \"a/b\": set":                     func(c *gate.Config) { c.Event = "a/b" },
+		"Config.Event is \"spring sale\"; use":   func(c *gate.Config) { c.Event = "spring sale" },
+		"Config.Event is \"{sale}\"; use":        func(c *gate.Config) { c.Event = "{sale}" },
 	} {
 		cfg := gate.Config{Event: "sale", Keys: keys(t)}
 		change(&cfg)

@@ -187,7 +187,7 @@ var ofLane = regexp.MustCompile(`queue: Config\.Lanes\[\d+\]\.Name is`)
 // byFlag names the flag in place of the field of packages gate and queue that it sets.
 func byFlag(err error) error {
 	text := ofLane.ReplaceAllString(err.Error(), "the name of --lane is")
-	text = strings.NewReplacer("gate: Config.Origin", "--to", "gate: Config.Wait", "--wait", "gate: Config.Pass", "--pass",
+	text = strings.NewReplacer("gate: Config.Event", "--event", "gate: Config.Origin", "--to", "gate: Config.Wait", "--wait", "gate: Config.Pass", "--pass",
 		"queue: Config.Lanes has", "--lane has", "queue: Config.Lanes", "--lane", "queue: the shares of Config.Lanes", "the shares of --lane",
 		"queuehttp: Config.JoinRates.Proxies.Header", "--trust-header", "queuehttp: Config.JoinRates.Proxies.Networks", "--trust",
 		"queuehttp: Config.JoinRates.Rate.PerSecond", "--rate", "queuehttp: Config.JoinRates.Networks", "--rate-of").Replace(text)

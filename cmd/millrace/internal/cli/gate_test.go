@@ -27,6 +27,7 @@ func TestGateUsage(t *testing.T) {
 	}{
 		{"", "--to is missing: give the URL", nil},
 		{"--to http://a", "--event is missing: name the room", nil},
+		{"--to http://a --event {e} --secret " + long, `millrace: --event is "{e}"; use at most 128 bytes`, nil},
 		{"--to http://a --event e --threshold 0", "--threshold is 0; give at least 1", nil},
 		{"--to http://a --event e --active 1ms", "--active is 1ms; give at least 1s", nil},
 		{"--judge apache --event e", `--judge is "apache"; give nginx, envoy, forward or none`, nil},
