@@ -1,6 +1,7 @@
 package redisdb
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -34,3 +35,37 @@ func CheckClient(client redis.UniversalClient) error {
 	}
 	return fmt.Errorf("the Redis client's options do not fit: %s; make the client by redisclient.Open, or with %s", strings.Join(wrong, "; "), strings.Join(right, ", "))
 }
+
+// Once is a client whose scripts run once at most. The client of a Cluster sends a call again when
+// its connection broke, though the server may have carried the call out. Once returns the error.
+type Once struct{ redis.UniversalClient }
+
+// Eval is EVAL.
+func (c Once) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
+	return c.run(ctx, "eval", script, keys, args)
+}
+
+// EvalSha is EVALSHA.
+func (c Once) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	return c.run(ctx, "evalsha", sha, keys, args)
+}
+
+func (c Once) run(ctx context.Context, name, script string, keys []string, args []any) *redis.Cmd {
+	all := append(make([]any, 0, 3+len(keys)+len(args)), name, script, len(keys))
+	for _, key := range keys {
+		all = append(all, key)
+	}
+	return c.Do(ctx, append(all, args...)...)
+}
+
+// Do sends a command.
+func (c Once) Do(ctx context.Context, args ...any) *redis.Cmd {
+	cmd := redis.NewCmd(ctx, args...)
+	_ = c.Process(ctx, unrepeated{cmd}) // cmd has the error
+	return cmd
+}
+
+type unrepeated struct{ redis.Cmder }
+
+// NoRetry implements redis.Cmder.
+func (unrepeated) NoRetry() bool { return true }

@@ -23,10 +23,11 @@
 //	a context's deadline ends a call                    TestDeadline, TestDeadlineOfSentinel
 //	errors have a class                                 TestClassify, TestClassifyNoMaster
 //	errors of the ACL are distinguished                 TestForbidden
+//	a script of Once runs once, on a Cluster too        redisratelimit.TestAReturnIsSentOnce
 //
 // Failure modes: a call without an answer within Config.Timeout fails, and whether the server
 // has carried it out is unknown. On a Cluster go-redis itself follows redirections, and sends a
-// call again when its connection broke.
+// call again when its connection broke; see [Once].
 //
 // Behind Sentinels user, password and database are the master's, and rediss:// is TLS to both:
 // the master's certificate must have the address that the Sentinels report. Until they have

@@ -19,6 +19,7 @@
 //	a wait outlives a connection that stalls             TestWaitOverABadNetwork
 //	buckets stored before there was a share are read     TestStateWithoutAShare
 //	a lost script is sent again and charges once         TestLostScriptChargesOnce
+//	a permit comes back once, on a Cluster too           TestAReturnIsSentOnce
 //	no key stays for ever, and none goes within 47 h     TestExpiry
 //	a client that repeats calls or waits is refused      TestNew
 //

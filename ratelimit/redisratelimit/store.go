@@ -95,7 +95,7 @@ func (s *store) Return(ctx context.Context, plan *driver.Plan, r driver.Returned
 		return fmt.Errorf("redisratelimit: return %q: %w", s.name, err)
 	}
 	scripts, keys := s.mode(plan)
-	if err := scripts.giveBack.Run(ctx, s.client, keys, s.with(returnArgs(plan, r))...).Err(); err != nil {
+	if err := scripts.giveBack.Run(ctx, redisdb.Once{UniversalClient: s.client}, keys, s.with(returnArgs(plan, r))...).Err(); err != nil {
 		return failed("return to", s.name, err)
 	}
 	return nil
