@@ -39,10 +39,11 @@
 //	sums beyond 2^53 stay exact                              TestLargeSums
 //	a lost Redis, and lost scripts, stop nothing             TestLostRedis
 //	the error of an unreachable Redis has its class          TestAway
+//	a call is sent once, on a Cluster too                    TestACallIsSentOnce
 //
 // Failure modes: deltas that Redis loses (a flush, a failover before replication) are lost. A
 // failover that restores a delta which was moved aside and applied lets it be applied twice. A
-// call without an answer may have been executed: the client must not repeat it (New refuses a
-// client that does). Totals made from a driver.Source are not affected. Allow no eviction
+// call without an answer may have been executed, and is not repeated (New refuses a client that
+// does). Totals made from a driver.Source are not affected. Allow no eviction
 // (maxmemory-policy noeviction), or pending deltas can be evicted.
 package rediscounter

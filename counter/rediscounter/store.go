@@ -60,7 +60,7 @@ func (s *store) at(name string, part int) place { return place{s.prefix, name, p
 // Add implements [driver.Store].
 func (s *store) Add(ctx context.Context, name, key string, n int64) error {
 	p := s.at(name, partOf(key))
-	err := s.add.Run(ctx, s.client, []string{p.keys(), p.delta(key)}, n, key).Err()
+	err := s.add.Run(ctx, redisdb.Once{UniversalClient: s.client}, []string{p.keys(), p.delta(key)}, n, key).Err()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return failed("add to", name, err)
 	}

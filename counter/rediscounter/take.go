@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/counter/driver"
+	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
 // Take implements [driver.Store]: a batch of each part that has deltas.
@@ -80,7 +81,7 @@ func (s *store) move(ctx context.Context, p place, names []string) (driver.Taken
 	for _, name := range names {
 		keys, args = append(keys, p.delta(name)), append(args, name)
 	}
-	got, err := s.take.Run(ctx, s.client, keys, args...).StringSlice()
+	got, err := s.take.Run(ctx, redisdb.Once{UniversalClient: s.client}, keys, args...).StringSlice()
 	if err != nil {
 		return t, err
 	}
