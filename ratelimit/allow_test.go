@@ -240,7 +240,8 @@ func TestAllowRefusesWhatCanNeverBe(t *testing.T) {
 	}
 }
 
-// TestDayCountIsCarried: each call carries the highest count of the day.
+// TestDayCountIsCarried: each call carries the count of the day, also after the store's clock was
+// ahead and set right.
 func TestDayCountIsCarried(t *testing.T) {
 	store := &budget{}
 	l := limiter(t, store, ratelimit.Config{})
@@ -251,6 +252,14 @@ func TestDayCountIsCarried(t *testing.T) {
 	}
 	if got := store.asks[2].Day.Used; got != 4 || l.Stats().DayUsed != 6 {
 		t.Errorf("asked with %d used, now %d", got, l.Stats().DayUsed)
+	}
+	for _, store.day = range []int64{400, 1, 1} {
+		if _, err := l.AllowN(context.Background(), ratelimit.High, 2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := store.asks[5].Day; got != (driver.DayCount{Day: 1, Used: 2}) || l.Stats().DayUsed != 4 {
+		t.Errorf("after the clock was set right: asked with %+v, now %d", got, l.Stats().DayUsed)
 	}
 }
 

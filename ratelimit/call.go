@@ -181,14 +181,6 @@ func (l *Limiter) remember(p Priority, d denial, now time.Duration) {
 	l.denied.Store(known.with(p, d, now))
 }
 
-// later returns the later of two counts.
-func later(d, o driver.DayCount) driver.DayCount {
-	if o.Day > d.Day || o.Day == d.Day && o.Used > d.Used {
-		return o
-	}
-	return d
-}
-
 func (l *Limiter) report(changes []breakerChange) {
 	for _, c := range changes {
 		l.cfg.Logger.Warn("the rate limiter's circuit breaker changed", "from", string(c.from), "to", string(c.to))

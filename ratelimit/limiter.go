@@ -39,7 +39,7 @@ type Limiter struct {
 	due     [2]time.Duration // when the callers of a class ask next
 	baton   *caller          // the waiting caller that watches the time
 	alarm   time.Duration    // when the baton wakes
-	day     driver.DayCount  // the highest seen
+	day     driver.DayCount  // of the store's last answer
 	remain  [2]int           // the Remaining of the store's last answer
 	seen    time.Duration    // the time of that answer
 	returns int              // the number of permits given back

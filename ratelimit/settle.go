@@ -13,8 +13,7 @@ import (
 // settle distributes the grants, in order of arrival. mu is held.
 func (l *Limiter) settle(k *call, self *caller, g driver.Grant, sent, now time.Duration) []orphan {
 	l.failed = 0
-	l.day = later(l.day, g.Day)
-	l.remain, l.seen = g.Remaining, now
+	l.day, l.remain, l.seen = g.Day, g.Remaining, now
 	useBy := sent + l.plan.UseFor
 	granted, lost := 0, false
 	var orphans []orphan

@@ -23,6 +23,7 @@ type budget struct {
 
 	mu       sync.Mutex
 	fixed    bool // nothing is refilled
+	day      int64
 	tokens   [2]float64
 	at       time.Time
 	yield    time.Time
@@ -46,6 +47,9 @@ func (b *budget) Acquire(ctx context.Context, plan *driver.Plan, ask driver.Ask)
 	now := time.Now()
 	b.refill(plan, now)
 	g := driver.Grant{At: now.UnixMicro(), Day: ask.Day}
+	if ask.Day.Day != b.day {
+		g.Day = driver.DayCount{Day: b.day}
+	}
 	for _, run := range ask.Runs {
 		got := driver.RunGrant{}
 		for got.Granted < run.Count {
