@@ -140,8 +140,8 @@ func (l *changes) Read(ctx context.Context, after string, limit int) ([]driver.C
 	}
 	var out []driver.Change
 	for {
-		want := limit - len(out)
-		entries, next, err := l.log.Read(ctx, lane, at, want)
+		// Always a full page, so that a few missing changes are not sought row by row.
+		entries, next, err := l.log.Read(ctx, lane, at, limit)
 		if err != nil {
 			return nil, after, failed("read changes of", l.name, err)
 		}
@@ -153,11 +153,14 @@ func (l *changes) Read(ctx context.Context, after string, limit int) ([]driver.C
 			if err != nil {
 				return nil, after, failed("read changes of", l.name, err)
 			}
-			out = append(out, c)
+			if out = append(out, c); len(out) == limit {
+				next = entries[i].Position
+				break
+			}
 		}
 		// Behind the rest of an open window there may be another window.
 		windowed := at.To != ""
-		if at = next; len(out) == limit || len(entries) < want && !windowed {
+		if at = next; len(out) == limit || len(entries) < limit && !windowed {
 			l.last.Store(&at)
 			return out, text(at), nil
 		}
