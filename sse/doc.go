@@ -44,7 +44,8 @@
 //	… nor when it is published only after its replay      TestAnEventPublishedAfterItsReplayDoesNotComeTwice
 //	… for browsers, the npm package and curl too          TestProgramsResumeAfterCuts
 //	… nor while a stream opens                            TestEventsWhileAStreamOpensComeAfterTheReplay
-//	… nor after an outage of the broker                   TestWhatTheBrokerLostIsReadFromTheTable, TestAReplayDoesNotSetTheCursorBack
+//	… nor after an outage of the broker                   TestWhatTheBrokerLostIsReadFromTheTable, TestAReplayDoesNotSetTheCursorBack,
+//	                                                      TestAReplayLeavesOutWhatCameLive
 //	left-out events of a replay are counted               TestWhatAReplayLeavesOutIsSaid, what-is-left-out-is-counted
 //	the delay of events is measured                       TestHowLateEventsAreIsTold
 //	ids of one event name leave the others' alone         TestOneEventNameLeavesTheOthersCursor, TestBothCursorsResume
@@ -183,7 +184,8 @@
 // An event that is stored late, after one with a higher id was seen, is missed by a
 // client that was disconnected meanwhile if the Replayer goes by id alone: ids should
 // grow in the order of commits. An event that comes live more than 64 events after it
-// was replayed comes twice.
+// was replayed comes twice, and so does one that is replayed more than 64 events after it
+// came live.
 //
 // Clocks: ages are by the cap's clock, and a process measures durations by its
 // monotonic clock. A suspended process ends its streams when it wakes if its lease

@@ -235,6 +235,35 @@ func TestAReplayDoesNotSetTheCursorBack(t *testing.T) {
 	})
 }
 
+// A replay of lost events leaves out those that came live, though both are more than a stream
+// remembers.
+func TestAReplayLeavesOutWhatCameLive(t *testing.T) {
+	both(t, func(t *testing.T, lean bool) {
+		b, table := &broken{Broker: newBroker(t)}, &stored{}
+		s := start(t, newCap(t), b, sse.Config{Lean: lean})
+		s.replay = table.Replay
+		send := func(id int) { t.Helper(); must(t, s.ToMember(t.Context(), "ann", table.add("notification", id))) }
+		c := dial(t, s.url+"?member=ann")
+		send(1)
+		c.gets("notification1")
+		b.set(true)
+		for id := 2; id < 12; id++ {
+			send(id)
+		}
+		b.cut.Store(false)
+		for id := 12; id < 72; id++ {
+			send(id)
+			c.gets(fmt.Sprint("notification", id))
+		}
+		b.set(false)
+		for id := 2; id < 12; id++ {
+			c.gets(fmt.Sprint("notification", id))
+		}
+		send(72)
+		c.gets("notification72")
+	})
+}
+
 func TestAReplayThatFailsEndsTheStream(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		s := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean, Inbox: "/inbox"})

@@ -278,11 +278,15 @@ func (s *stream) passOver(missed []frame) {
 func (s *stream) release(missed []frame) {
 	s.mu.Lock()
 	s.passOver(missed)
+	came := slices.Clone(s.recent) // what is added takes its place
 	known := make(map[uint64]struct{}, len(missed))
 	for i := range missed {
 		f := &missed[i]
 		known[f.key] = struct{}{}
-		if s.ended == 0 && !(f.mutes && s.muted) {
+		switch {
+		case f.cursor >= 0 && slices.Contains(came, f.key):
+			s.hub.stats.duplicates.Add(1)
+		case s.ended == 0 && !(f.mutes && s.muted):
 			s.add(f, false)
 		}
 	}
