@@ -68,6 +68,7 @@ func (h *Hub) missed(ctx context.Context, s *stream, since []string) (frames []f
 // catchUp reads the missed events of a stream since its mark, or since its client's
 // cursors when it opens, and lets it go on.
 func (h *Hub) catchUp(ctx context.Context, s *stream, opens bool) error {
+	hears := h.hears()
 	since, ok := s.hold(opens)
 	if !ok {
 		return nil
@@ -81,14 +82,10 @@ func (h *Hub) catchUp(ctx context.Context, s *stream, opens bool) error {
 		h.cfg.Logger.Warn("sse: what a stream has missed could not be read", "error", err)
 		s.end(endedUnsynced, fallbackFrame(h.cfg.spread(), h.cfg.Inbox))
 	}
-	s.release(frames)
+	s.release(frames, !hears && s.replay != nil)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	switch {
-	case s.replay == nil:
-	case !h.brokerUp:
-		s.mark()
-	case s.marked(): // while it was catching up
+	if h.brokerUp && s.marked() { // while it was catching up
 		h.resyncer.add([]*stream{s})
 	}
 	return err

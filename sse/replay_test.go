@@ -264,6 +264,27 @@ func TestAReplayLeavesOutWhatCameLive(t *testing.T) {
 	})
 }
 
+// The broker comes back while a stream that opened without it reads its table.
+func TestWhatIsLostWhileAStreamOpensIsReadLater(t *testing.T) {
+	both(t, func(t *testing.T, lean bool) {
+		b, table := &broken{Broker: newBroker(t)}, &stored{}
+		s := start(t, newCap(t), b, sse.Config{Lean: lean})
+		var back sync.Once
+		s.replay = func(ctx context.Context, since sse.Cursors) (sse.Missed, error) {
+			missed, err := table.Replay(ctx, since)
+			back.Do(func() {
+				must(t, s.ToMember(ctx, "ann", table.add("notification", 2)))
+				b.set(false)
+				must(t, s.ToMember(ctx, "ann", table.add("notification", 3)))
+			})
+			return missed, err
+		}
+		b.set(true)
+		table.add("notification", 1)
+		dial(t, s.url+"?member=ann").gets("notification1", "notification3", "notification2")
+	})
+}
+
 func TestAReplayThatFailsEndsTheStream(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		s := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean, Inbox: "/inbox"})

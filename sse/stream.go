@@ -274,8 +274,9 @@ func (s *stream) passOver(missed []frame) {
 	}
 }
 
-// release adds the missed events, and then those that came in the meantime.
-func (s *stream) release(missed []frame) {
+// release adds the missed events, and then those that came in the meantime. Where the broker was
+// down, it marks the stream in between: more may have been lost since the events were read.
+func (s *stream) release(missed []frame, lossy bool) {
 	s.mu.Lock()
 	s.passOver(missed)
 	came := slices.Clone(s.recent) // what is added takes its place
@@ -289,6 +290,9 @@ func (s *stream) release(missed []frame) {
 		case s.ended == 0 && !(f.mutes && s.muted):
 			s.add(f, false)
 		}
+	}
+	if lossy && s.since == nil {
+		s.since = s.stands()
 	}
 	held := s.held
 	s.holding, s.held, s.heldBytes = false, nil, 0
