@@ -45,7 +45,8 @@
 //	… for browsers, the npm package and curl too          TestProgramsResumeAfterCuts
 //	… nor while a stream opens                            TestEventsWhileAStreamOpensComeAfterTheReplay
 //	… nor after an outage of the broker                   TestWhatTheBrokerLostIsReadFromTheTable, TestAReplayDoesNotSetTheCursorBack,
-//	                                                      TestAReplayLeavesOutWhatCameLive, TestWhatIsLostWhileAStreamOpensIsReadLater
+//	                                                      TestAReplayLeavesOutWhatCameLive, TestWhatIsLostWhileAStreamOpensIsReadLater,
+//	                                                      TestAFlapWhileAStreamOpensRepeatsNothing
 //	left-out events of a replay are counted               TestWhatAReplayLeavesOutIsSaid, what-is-left-out-is-counted
 //	the delay of events is measured                       TestHowLateEventsAreIsTold
 //	ids of one event name leave the others' alone         TestOneEventNameLeavesTheOthersCursor, TestBothCursorsResume

@@ -285,6 +285,36 @@ func TestWhatIsLostWhileAStreamOpensIsReadLater(t *testing.T) {
 	})
 }
 
+// A broker that flaps while a stream reads many missed events has it read again only what came
+// after them.
+func TestAFlapWhileAStreamOpensRepeatsNothing(t *testing.T) {
+	both(t, func(t *testing.T, lean bool) {
+		b, table := &broken{Broker: newBroker(t)}, &stored{}
+		s := start(t, newCap(t), b, sse.Config{Lean: lean})
+		reads := make(chan struct{}, 2)
+		var flap sync.Once
+		s.replay = func(ctx context.Context, since sse.Cursors) (sse.Missed, error) {
+			defer func() { reads <- struct{}{} }()
+			missed, err := table.Replay(ctx, since)
+			flap.Do(func() {
+				b.set(true)
+				b.set(false)
+			})
+			return missed, err
+		}
+		for id := range 100 {
+			table.add("notification", id+1)
+		}
+		c := dial(t, s.url+"?member=ann")
+		<-reads
+		<-reads
+		must(t, s.ToMember(t.Context(), "ann", table.add("notification", 101)))
+		for id := range 101 {
+			c.gets(fmt.Sprint("notification", id+1))
+		}
+	})
+}
+
 func TestAReplayThatFailsEndsTheStream(t *testing.T) {
 	both(t, func(t *testing.T, lean bool) {
 		s := start(t, newCap(t), newBroker(t), sse.Config{Lean: lean, Inbox: "/inbox"})

@@ -275,7 +275,7 @@ func (s *stream) passOver(missed []frame) {
 }
 
 // release adds the missed events, and then those that came in the meantime. Where the broker was
-// down, it marks the stream in between: more may have been lost since the events were read.
+// down, it sets the mark in between: more may have been lost since the events were read.
 func (s *stream) release(missed []frame, lossy bool) {
 	s.mu.Lock()
 	s.passOver(missed)
@@ -291,7 +291,7 @@ func (s *stream) release(missed []frame, lossy bool) {
 			s.add(f, false)
 		}
 	}
-	if lossy && s.since == nil {
+	if lossy || s.since != nil {
 		s.since = s.stands()
 	}
 	held := s.held
