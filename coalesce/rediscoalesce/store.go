@@ -11,7 +11,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/coalesce/driver"
-	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
@@ -160,8 +159,5 @@ func ticket(key, value string) (driver.Ticket, error) {
 }
 
 func failed(what, key string, err error) error {
-	if !errors.Is(err, context.Canceled) && redisdb.Classify(err) == fault.Infrastructure {
-		err = fault.MarkInfrastructure(err)
-	}
-	return fmt.Errorf("rediscoalesce: %s %q: %w", what, key, err)
+	return fmt.Errorf("rediscoalesce: %s %q: %w", what, key, redisdb.Mark(err, ""))
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace-go/millrace/counter/driver"
-	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
 
@@ -49,10 +48,7 @@ func New(client redis.UniversalClient, cfg Config) (driver.Store, error) {
 }
 
 func failed(what, name string, err error) error {
-	if redisdb.Classify(err) == fault.Infrastructure {
-		err = fault.MarkInfrastructure(err)
-	}
-	return fmt.Errorf("rediscounter: %s %s: %w", what, name, err)
+	return fmt.Errorf("rediscounter: %s %s: %w", what, name, redisdb.Mark(err, ""))
 }
 
 func (s *store) at(name string, part int) place { return place{s.prefix, name, part} }

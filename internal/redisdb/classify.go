@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -69,6 +70,18 @@ func classifyAnswer(text string) fault.Class {
 		}
 	}
 	return fault.Unclassified
+}
+
+// Mark gives an error the class infrastructure if it has it. For a rule of the server, against which
+// a retry cannot help, the error says what to allow the user; with allow "" it does not.
+func Mark(err error, allow string) error {
+	switch {
+	case allow != "" && Forbidden(err):
+		return fault.MarkInfrastructure(fmt.Errorf("the Redis user may not do what is needed; allow it %s: %w", allow, err))
+	case Classify(err) == fault.Infrastructure:
+		return fault.MarkInfrastructure(err)
+	}
+	return err
 }
 
 // starts reports whether text begins with the words of prefix.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/ratelimit/keyed/driver"
 )
@@ -83,12 +82,5 @@ func (s *store) Take(ctx context.Context, asks []driver.Ask) ([]time.Duration, e
 }
 
 func failed(err error) error {
-	switch {
-	case errors.Is(err, context.Canceled):
-	case redisdb.Forbidden(err):
-		err = fault.MarkInfrastructure(fmt.Errorf("the Redis user may not run what the script needs; allow it +evalsha +eval +time +mget +set on the keys of the store: %w", err))
-	case redisdb.Classify(err) == fault.Infrastructure:
-		err = fault.MarkInfrastructure(err)
-	}
-	return fmt.Errorf("rediskeyed: take: %w", err)
+	return fmt.Errorf("rediskeyed: take: %w", redisdb.Mark(err, "+evalsha +eval +time +mget +set on the keys of the store"))
 }
