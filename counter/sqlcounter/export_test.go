@@ -8,20 +8,25 @@ import (
 	"github.com/millrace-go/millrace/internal/log/sqllog"
 )
 
-// Reads counts the log's statements of Read from now on.
-func Reads(of driver.SQLLog) *int {
+// Count counts the reads of a log from now on.
+func Count(of driver.SQLLog) *Counted {
 	l := of.(*changes)
-	c := &counted{Log: l.log}
+	c := &Counted{Log: l.log}
 	l.log = c
-	return &c.reads
+	return c
 }
 
-type counted struct {
+// Counted counts reads.
+type Counted struct {
 	sqllog.Log
-	reads int
+	Reads int
+	Cut   bool // the next one ends early, as after an error in the middle
 }
 
-func (c *counted) Read(ctx context.Context, lane int, after log.Position, limit int) ([]log.Entry, log.Position, error) {
-	c.reads++
+func (c *Counted) Read(ctx context.Context, lane int, after log.Position, limit int) ([]log.Entry, log.Position, error) {
+	if c.Cut {
+		c.Cut, limit = false, 1
+	}
+	c.Reads++
 	return c.Log.Read(ctx, lane, after, limit)
 }

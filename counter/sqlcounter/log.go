@@ -158,8 +158,8 @@ func (l *changes) Read(ctx context.Context, after string, limit int) ([]driver.C
 				break
 			}
 		}
-		// Behind the rest of an open window there may be another window.
-		windowed := at.To != ""
+		// Behind the rest of an open window there may be another window, and a read may end within one.
+		windowed := at.To != "" || next.To != ""
 		if at = next; len(out) == limit || len(entries) < limit && !windowed {
 			l.last.Store(&at)
 			return out, text(at), nil

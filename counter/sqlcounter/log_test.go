@@ -92,7 +92,7 @@ func TestReadGoesOnBehindOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		reads, at := sqlcounter.Reads(mine), ""
+		log, at := sqlcounter.Count(mine), ""
 		for _, want := range []string{"[{a 1} {b 1} {w 1}]", "[{y 1}]", "[]"} {
 			var got []driver.Change
 			var err error
@@ -100,10 +100,23 @@ func TestReadGoesOnBehindOthers(t *testing.T) {
 				t.Errorf("read %v (%v), want %s", got, err, want)
 			}
 		}
-		if *reads > 14 {
-			t.Errorf("26 rows took %d reads of 3", *reads)
+		if log.Reads > 14 {
+			t.Errorf("26 rows took %d reads of 3", log.Reads)
 		}
 	})
+}
+
+// TestReadGoesOnInItsWindow: PostgreSQL's log returns what it has when a later statement fails.
+func TestReadGoesOnInItsWindow(t *testing.T) {
+	db, _ := pools(t, onPostgres)
+	l := newLog(t, db, "comment", sqltx.Postgres)
+	if err := add(t, db, l, driver.Change{Key: "a", N: 1}, driver.Change{Key: "b", N: 1}); err != nil {
+		t.Fatal(err)
+	}
+	sqlcounter.Count(l).Cut = true
+	if got, _, err := l.Read(t.Context(), "", 3); err != nil || len(got) != 2 {
+		t.Errorf("read %v (%v), want both", got, err)
+	}
 }
 
 func TestForeignPosition(t *testing.T) {
