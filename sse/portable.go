@@ -115,8 +115,5 @@ func (p *portable) write(b []byte) error {
 	if _, err := p.w.Write(b); err != nil {
 		return err
 	}
-	if err := p.rc.Flush(); err != nil {
-		return err
-	}
-	return nil
+	return p.rc.Flush()
 }

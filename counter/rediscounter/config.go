@@ -1,9 +1,6 @@
 package rediscounter
 
-import (
-	"fmt"
-	"strings"
-)
+import "github.com/millrace-go/millrace/internal/redisdb"
 
 // Config is the configuration of [New]. The zero value works.
 type Config struct {
@@ -12,15 +9,6 @@ type Config struct {
 	Prefix string
 }
 
-const maxPrefix = 100
-
 func (c Config) validate() error {
-	if len(c.Prefix) > maxPrefix {
-		return fmt.Errorf("rediscounter: Config.Prefix has %d bytes; use at most %d", len(c.Prefix), maxPrefix)
-	}
-	bad := func(r rune) bool { return r == '{' || r == '}' || r <= ' ' || r == 0x7f || r == '\uFFFD' }
-	if i := strings.IndexFunc(c.Prefix, bad); i >= 0 {
-		return fmt.Errorf("rediscounter: Config.Prefix %q has a brace, a space or what is no text at byte %d; it stands before the hash tag of the keys, leave it out", c.Prefix, i)
-	}
-	return nil
+	return redisdb.CheckName("rediscounter: Config.Prefix", c.Prefix, 100, "stands before the hash tag")
 }

@@ -36,6 +36,19 @@ func CheckClient(client redis.UniversalClient) error {
 	return fmt.Errorf("the Redis client's options do not fit: %s; make the client by redisclient.Open, or with %s", strings.Join(wrong, "; "), strings.Join(right, ", "))
 }
 
+// CheckName refuses a part of keys that has too many bytes, or a character that their hash tag does
+// not allow. field names it, and role says what it does in the keys.
+func CheckName(field, name string, most int, role string) error {
+	if len(name) > most {
+		return fmt.Errorf("%s has %d bytes; use at most %d", field, len(name), most)
+	}
+	bad := func(r rune) bool { return r == '{' || r == '}' || r <= ' ' || r == 0x7f || r == '\uFFFD' }
+	if i := strings.IndexFunc(name, bad); i >= 0 {
+		return fmt.Errorf("%s %q has a brace, a space or what is no text at byte %d; it %s of the keys, leave it out", field, name, i, role)
+	}
+	return nil
+}
+
 // Once is a client whose scripts run once at most. The client of a Cluster sends a call again when
 // its connection broke, though the server may have carried the call out. Once returns the error.
 type Once struct{ redis.UniversalClient }

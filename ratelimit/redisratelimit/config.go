@@ -1,9 +1,6 @@
 package redisratelimit
 
-import (
-	"fmt"
-	"strings"
-)
+import "github.com/millrace-go/millrace/internal/redisdb"
 
 // Config is the configuration of [New]. The zero value works.
 type Config struct {
@@ -13,17 +10,8 @@ type Config struct {
 	Name string
 }
 
-const maxName = 200
-
 func (c Config) validate() error {
-	if len(c.Name) > maxName {
-		return fmt.Errorf("redisratelimit: Config.Name has %d bytes; use at most %d", len(c.Name), maxName)
-	}
-	bad := func(r rune) bool { return r == '{' || r == '}' || r <= ' ' || r == 0x7f || r == '\uFFFD' }
-	if i := strings.IndexFunc(c.Name, bad); i >= 0 {
-		return fmt.Errorf("redisratelimit: Config.Name %q has a brace, a space or what is no text at byte %d; it is the hash tag of the keys, leave it out", c.Name, i)
-	}
-	return nil
+	return redisdb.CheckName("redisratelimit: Config.Name", c.Name, 200, "is the hash tag")
 }
 
 // keys holds the keys of a budget, which are all in one slot of a Cluster.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -42,23 +41,10 @@ func (c Config) validate() error {
 	case c.Silence < 0:
 		return errors.New("redissse: Config.Silence is negative; give a positive duration, or 0 for 5 s")
 	}
-	return checkPrefix("Config.Prefix", c.Prefix)
+	return redisdb.CheckName("redissse: Config.Prefix", c.Prefix, 100, "stands before the hash tag")
 }
 
 func (c Config) silence() time.Duration { return cmp.Or(c.Silence, 5*time.Second) }
-
-const maxPrefix = 100
-
-func checkPrefix(field, prefix string) error {
-	if len(prefix) > maxPrefix {
-		return fmt.Errorf("redissse: %s has %d bytes; use at most %d", field, len(prefix), maxPrefix)
-	}
-	unfit := func(r rune) bool { return r == '{' || r == '}' || r <= ' ' || r == 0x7f || r == '\uFFFD' }
-	if i := strings.IndexFunc(prefix, unfit); i >= 0 {
-		return fmt.Errorf("redissse: %s %q has a brace, a space or what is no text at byte %d; it stands before the hash tag of the keys, leave it out", field, prefix, i)
-	}
-	return nil
-}
 
 // checkClient refuses a client whose calls outlast their contexts, or are retried.
 func checkClient(client redis.UniversalClient) error {
