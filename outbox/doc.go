@@ -18,7 +18,8 @@
 //	once, or parked                                                TestNothingLostNothingReordered, suite CrashRepeatsOneBatch
 //	an event of a rolled-back one is never published               suite Atomic
 //	events of a key are first published in commit order, also
-//	across retries, restarts and failovers                         TestNothingLostNothingReordered, suite OrderPerKey, TestStress
+//	across retries, restarts and failovers                         TestNothingLostNothingReordered, suite OrderPerKey, TestStress,
+//	                                                               suite AsideKeysAreApart
 //	nothing waits for a foreign open transaction                   TestStress (p99 beside a long one)
 //	no wake-up comes before the commit; after it the relay is
 //	woken at once                                                  suite WakeOnCommit, TestOtherProcessesAreWoken

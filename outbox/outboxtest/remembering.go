@@ -157,3 +157,29 @@ func asideRemembered(ctx context.Context, h Harness) (err error) {
 	}
 	return errors.Join(h.Store.Release(ctx, l), w.close(ctx))
 }
+
+// asideApart moves events of keys aside that a collation may call equal.
+func asideApart(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	w := steps.Get(newWriter(h))
+	all := []string{"k", "k ", "K"}
+	steps.Do(w.write(ctx, all...))
+	l := steps.Get(h.Store.Lease(ctx, 0, "first", time.Minute))
+	b := steps.Get(h.Store.Read(ctx, l, driver.Query{Limit: 10}))
+	set := driver.Settlement{Move: b.Next, TTL: time.Minute}
+	for i := range b.Items {
+		set.Failures = append(set.Failures, driver.Failure{Item: &b.Items[i], State: driver.MovedAside, Attempts: 1, Error: "x"})
+	}
+	steps.Do(errors.Join(h.Store.Settle(ctx, l, set), h.Store.Release(ctx, l)))
+	l = steps.Get(h.Store.Lease(ctx, 0, "second", time.Minute))
+	if len(l.Aside) != len(all) {
+		return fmt.Errorf("%+v stand aside, want the keys %q", l.Aside, all)
+	}
+	for _, key := range all {
+		b, err := h.Store.Read(ctx, l, driver.Query{Keys: []string{key}, Limit: 10})
+		if err != nil || len(b.Items) != 1 || b.Items[0].Key != key {
+			return fmt.Errorf("reading the key %q aside returned %d events, %v; want its own", key, len(b.Items), err)
+		}
+	}
+	return errors.Join(h.Store.Release(ctx, l), w.close(ctx))
+}

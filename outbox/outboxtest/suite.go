@@ -84,6 +84,7 @@ func Cases() []Case {
 		{Name: "CursorStays", Run: cursorStays},
 		{Name: "HeldIsRemembered", Run: heldRemembered},
 		{Name: "AsideIsRemembered", Run: asideRemembered},
+		{Name: "AsideKeysAreApart", Run: asideApart},
 		{Name: "CrashRepeatsOneBatch", Run: crash},
 		{Name: "TwoRelays", Shards: 2, Run: twoRelays},
 		{Name: "WakeOnCommit", Run: wakeOnCommit},
