@@ -2,6 +2,7 @@ package pgoutbox_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/storetest"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
+	"github.com/millrace-go/millrace/sqltx"
 )
 
 func TestPoolOfOneConnection(t *testing.T) { database.OneConnection(t) }
@@ -28,6 +30,41 @@ func TestListenNeedsASecondConnection(t *testing.T) {
 			err := store.(driver.Listener).Listen(ctx, func() {})
 			if !errors.Is(err, driver.ErrUnsupported) || !errors.Is(err, driver.ErrOneConnection) || !strings.Contains(err.Error(), "allow two or more") {
 				t.Errorf("Listen on a pool of one connection returned %v, want ErrUnsupported and the remedy", err)
+			}
+		})
+	}
+}
+
+// TestRetryInATransaction retries in the caller's transaction, which is rolled back: the wake-up of
+// other processes must need no second connection, and must not come before the commit.
+func TestRetryInATransaction(t *testing.T) {
+	for name, status := range map[string]bool{"cursor": false, "status": true} {
+		t.Run(name, func(t *testing.T) {
+			store, db := database.Store(t, storetest.Config{Status: status})
+			db.SetMaxOpenConns(1)
+			storetest.Append(t, db, store, storetest.Event(t, "a", 1))
+			ctx := storetest.Within(t, 10*time.Second)
+			l, err := store.Lease(ctx, 0, "parker", time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := store.Read(ctx, l, driver.Query{Limit: 1})
+			if err != nil || len(b.Items) != 1 {
+				t.Fatalf("read %d events, %v", len(b.Items), err)
+			}
+			parked := driver.Failure{Item: &b.Items[0], State: driver.Parked, Attempts: 1, Error: "x"}
+			if err := store.Settle(ctx, l, driver.Settlement{Failures: []driver.Failure{parked}, Move: b.Next, TTL: time.Minute}); err != nil {
+				t.Fatal(err)
+			}
+			undone := errors.New("undone")
+			err = sqltx.Do(ctx, db, func(ctx context.Context, _ *sql.Tx) error {
+				if n, err := store.Retry(ctx, b.Items[0].ID); err != nil || n != 1 {
+					t.Errorf("Retry = %d, %v", n, err)
+				}
+				return undone
+			})
+			if left, perr := store.Parked(ctx, 0, 2); !errors.Is(err, undone) || perr != nil || len(left) != 1 {
+				t.Errorf("after the rollback (%v) %d events are parked, %v; want the one", err, len(left), perr)
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package pgoutbox
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 
@@ -28,12 +29,18 @@ func (s server) NotifyIn(ctx context.Context, tx sqltx.Execer) error {
 	return nil
 }
 
-// retried wakes the relays of other processes after n events were retried.
-func (s server) retried(ctx context.Context, n int, err error) (int, error) {
-	if err != nil || n == 0 {
-		return n, err
+// waking runs a Retry so that its commit wakes the relays of other processes.
+func (s server) waking(ctx context.Context, retry func(ctx context.Context, ids ...int64) (int, error), ids []int64) (n int, err error) {
+	err = sqltx.Do(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
+		if n, err = retry(ctx, ids...); err != nil || n == 0 {
+			return err
+		}
+		return s.NotifyIn(ctx, tx)
+	})
+	if err != nil {
+		return 0, err
 	}
-	return n, s.log.Notify(ctx)
+	return n, nil
 }
 
 // Listen implements driver.Listener. It keeps one connection of the pool.

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/sqlname"
 	"github.com/millrace-go/millrace/outbox/driver"
+	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 	"github.com/millrace-go/millrace/outbox/internal/statusstore"
 )
 
@@ -137,12 +138,8 @@ func (s *statusStore) Prune(ctx context.Context, shard int, before time.Time, li
 
 // Retry implements driver.Parking, and wakes the relays of other processes.
 func (s *statusStore) Retry(ctx context.Context, ids ...int64) (int, error) {
-	n, err := s.Store.Retry(ctx, ids...)
-	return s.retried(ctx, n, err)
+	return s.waking(ctx, s.Store.Retry, ids)
 }
 
 // RetryAll implements driver.Parking, and wakes the relays of other processes.
-func (s *statusStore) RetryAll(ctx context.Context) (int, error) {
-	n, err := s.Store.RetryAll(ctx)
-	return s.retried(ctx, n, err)
-}
+func (s *statusStore) RetryAll(ctx context.Context) (int, error) { return sqlstore.RetryAll(ctx, s) }

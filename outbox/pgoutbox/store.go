@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-go/millrace/internal/sqlname"
 	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/cursorstore"
+	"github.com/millrace-go/millrace/outbox/internal/sqlstore"
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -86,15 +87,11 @@ func New(db *sql.DB, cfg Config) (driver.SQLStore, error) {
 
 // Retry implements driver.Parking, and wakes the relays of other processes.
 func (s *store) Retry(ctx context.Context, ids ...int64) (int, error) {
-	n, err := s.Store.Retry(ctx, ids...)
-	return s.retried(ctx, n, err)
+	return s.waking(ctx, s.Store.Retry, ids)
 }
 
 // RetryAll implements driver.Parking, and wakes the relays of other processes.
-func (s *store) RetryAll(ctx context.Context) (int, error) {
-	n, err := s.Store.RetryAll(ctx)
-	return s.retried(ctx, n, err)
-}
+func (s *store) RetryAll(ctx context.Context) (int, error) { return sqlstore.RetryAll(ctx, s) }
 
 // Tx lets Append write in a native pgx transaction. Package pgxtx wakes the relays after the
 // commit of its own transactions; after the commit of any other, call Outbox.Wake.
