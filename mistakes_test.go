@@ -1,6 +1,7 @@
 package millrace_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -151,9 +152,10 @@ func TestEmitRefuses(t *testing.T) {
 	})
 }
 
-type mail struct{}
+// mail is an event of any topic, key and size.
+type mail struct{ topic, key, Text string }
 
-func (mail) Spec() millrace.Spec { return millrace.On("mails", "Mail", "two\nlines") }
+func (m mail) Spec() millrace.Spec { return millrace.On(cmp.Or(m.topic, "mails"), "Mail", m.key) }
 
 // TestAnInvalidEventTakesTheOthersWithIt commits a transaction in spite of the error of Emit:
 // no event of that call is published, of whatever topic.
@@ -162,13 +164,18 @@ func TestAnInvalidEventTakesTheOthersWithIt(t *testing.T) {
 		var placed atomic.Int32
 		millrace.Handle(k.app, "totals", func(context.Context, *sql.Tx, Placed) error { placed.Add(1); return nil })
 		end := last(k, "totals")
-		check(k, k.app.Do(k.Context(), func(ctx context.Context, tx *sql.Tx) error {
-			err := k.app.Emit(ctx, tx, Placed{"o-1", 1}, mail{})
-			if err == nil || !strings.Contains(err.Error(), "subject") {
-				k.Errorf("Emit returns %v", err)
-			}
-			return nil
-		}))
+		for want, events := range map[string][]millrace.Event{
+			"event 1 (Mail): ":             {Placed{"o-1", 1}, mail{key: "two\nlines"}},
+			"event 2 (Mail): ":             {Placed{"o-1", 1}, mail{}, mail{topic: "orders", key: "two\nlines"}},
+			"larger than the codec allows": {Placed{"o-1", 1}, mail{Text: strings.Repeat("x", 1<<20)}},
+		} {
+			check(k, k.app.Do(k.Context(), func(ctx context.Context, tx *sql.Tx) error {
+				if err := k.app.Emit(ctx, tx, events...); err == nil || !strings.Contains(err.Error(), want) {
+					k.Errorf("Emit returns %v, want %q", err, want)
+				}
+				return nil
+			}))
+		}
 		k.emit(Paid{"o-1"})
 		stop := k.run()
 		wait(k, "the last event", end)
