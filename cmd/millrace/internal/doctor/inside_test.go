@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -295,6 +296,16 @@ func TestExposed(t *testing.T) {
 		}
 		if got := found(func(e *examination) { e.exposed(host, false, "x") }); got != "" {
 			t.Errorf("%s without a password: %q", host, got)
+		}
+	}
+}
+
+func TestKafkaExposed(t *testing.T) {
+	for query, want := range map[string]string{
+		"sasl=plain": "warning tls", "sasl=plain&tls=false": "warning tls", "sasl=plain&tls=true": "", "sasl=plain&tls=1": "", "sasl=scram-sha-256": "",
+	} {
+		if got := found(func(e *examination) { e.kafkaExposed(&url.URL{RawQuery: query}, "k1.example") }); got != want {
+			t.Errorf("%s: %q, want %q", query, got, want)
 		}
 	}
 }

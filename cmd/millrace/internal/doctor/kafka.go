@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/kafkabus"
 )
 
@@ -47,8 +48,12 @@ func (e *examination) kafka(ctx context.Context, u *url.URL) {
 	}
 	e.kafkaBrokers(ctx, admin, cluster.Brokers)
 	e.kafkaTopics(ctx, admin, len(cluster.Brokers))
-	if u.Query().Get("tls") != "true" {
-		e.exposed(hostOf(addresses[0]), u.Query().Get("sasl") == "plain", "give the brokers a TLS listener, and use tls=true")
+	e.kafkaExposed(u, hostOf(addresses[0]))
+}
+
+func (e *examination) kafkaExposed(u *url.URL, host string) {
+	if !driver.NewParams(u).Bool("tls", false) {
+		e.exposed(host, u.Query().Get("sasl") == "plain", "give the brokers a TLS listener, and use tls=true")
 	}
 }
 
