@@ -2,6 +2,7 @@ package idempotencytest
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -49,7 +50,7 @@ func distinct(ctx context.Context, h Harness, keys []string) error {
 	return nil
 }
 
-// longKeys differ in their last byte only. PostgreSQL cannot index 10,000 bytes that do not
+// longKeys differ in their last byte only, or are crafted. PostgreSQL cannot index 10,000 bytes that do not
 // compress.
 func longKeys(ctx context.Context, h Harness) error { return distinct(ctx, h, long()) }
 
@@ -58,7 +59,15 @@ func long() (keys []string) {
 		long := "group:" + noise(n-len("group:")-1)
 		keys = append(keys, long+"a", long+"b")
 	}
+	for _, long := range []string{"group:" + noise(300), "group:" + strings.Repeat("한", 200)} {
+		keys = append(keys, long, shortened(long), "group:"+shortened(long[len("group:"):]))
+	}
 	return keys
+}
+
+// shortened is the name by which a store may keep a long key: as a key it is another one.
+func shortened(long string) string {
+	return strings.ToValidUTF8(long[:190], "") + fmt.Sprintf("~%x", sha256.Sum256([]byte(long)))
 }
 
 func oddKeys(ctx context.Context, h Harness) error {

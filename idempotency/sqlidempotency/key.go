@@ -55,13 +55,16 @@ func args(texts []string) []any {
 // stored returns the text to store for the key: itself, or its beginning and its hash if it is
 // too long or not text for a database.
 func stored(key string) string {
+	const tail = 1 + 2*sha256.Size
+	// A key that looks like the stored text of a longer key is hashed too; otherwise a crafted key
+	// could collide with the longer one. That text has up to 3 bytes less than maxKey: see cut.
+	short := len(key) <= maxKey && (len(key) < maxKey-3 || key[len(key)-tail] != '~')
 	text := clean(key)
-	if len(key) <= maxKey && text == key {
+	if short && text == key {
 		return key
 	}
 	sum := sha256.Sum256([]byte(key))
-	tail := "~" + hex.EncodeToString(sum[:])
-	return cut(text, maxKey-len(tail)) + tail
+	return cut(text, maxKey-tail) + "~" + hex.EncodeToString(sum[:])
 }
 
 // info returns a text for an informational column. On MySQL such a column holds 255 characters,
