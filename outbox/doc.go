@@ -31,8 +31,9 @@
 //	a clean stop publishes nothing again, and leaves every shard
 //	free, also one that is just being taken                        TestShutdownFinishesTheBatch, TestShutdownFinishesBothBatches,
 //	                                                               TestStopWhileALeaseIsTaken
-//	a stop takes ShutdownTimeout at most, and a second more where
-//	calls ignore its end                                           TestShutdownTimeout, TestShutdownTimeoutCountsForBothBatches,
+//	a stop takes ShutdownTimeout at most, and a second more for
+//	each kind of call (Publish, Settle, Release) that ignores its
+//	end                                                            TestShutdownTimeout, TestShutdownTimeoutCountsForBothBatches,
 //	                                                               TestShutdownTimeoutCountsForSettlements
 //	an unreachable broker parks nothing and spends no retry        suite UnreachableParksNothing, UnreachableSpendsNoRetry, TestMaxAge
 //	a poison event does not block others for longer than MaxAge,

@@ -115,6 +115,7 @@ type RelayConfig struct {
 	// was published, after its context is done; 30 s when zero. Then Run begins no further
 	// Publish call and cancels the contexts of the messages in flight. Calls that do not return
 	// within a second after that are abandoned, and Run returns an error that names the publisher.
+	// Calls of the store end with it, too.
 	ShutdownTimeout time.Duration
 
 	// Retention is how long published events are kept; 24 h when zero, negative for ever.

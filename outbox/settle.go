@@ -73,8 +73,8 @@ func (s *shard) publish(ctx context.Context, rd *round) error {
 	}
 	timer := time.NewTimer(time.Until(s.term.Next()))
 	defer timer.Stop()
-	stopping := ctx.Done()
-	var late, over <-chan time.Time
+	late := s.final.Done()
+	var over <-chan time.Time
 	var lost error
 	for {
 		select {
@@ -97,18 +97,14 @@ func (s *shard) publish(ctx context.Context, rd *round) error {
 				s.overlap(ctx, rd)
 			}
 		case <-timer.C:
-			if lost = s.renew(context.WithoutCancel(ctx)); errors.Is(lost, driver.ErrLeaseLost) {
+			if lost = s.renew(s.final); errors.Is(lost, driver.ErrLeaseLost) {
 				s.both(rd, func(rd *round) { rd.stop.Store(true) })
 				s.revoke(lost)
 				continue // until the calls in flight have returned
 			}
 			lost = nil
 			timer.Reset(time.Until(s.term.Next()))
-		case <-stopping:
-			// Finish the batch first: a batch that is half confirmed would be published again.
-			s.end()
-			stopping, late = nil, time.After(time.Until(s.stopBy))
-		case <-late:
+		case <-late: // not before: a batch that is half confirmed would be published again
 			s.both(rd, func(rd *round) { rd.stop.Store(true) })
 			s.revoke(errShutdown)
 			late, over = nil, time.After(grace)
@@ -179,29 +175,21 @@ func (s *shard) conclude(ctx context.Context, rd *round, joined []*driver.Item) 
 // process knows which events were published. After ctx is done it retries until the end of
 // ShutdownTimeout.
 func (s *shard) persist(ctx context.Context, settlement driver.Settlement) error {
-	detached := context.WithoutCancel(ctx)
 	for attempt := 1; ; attempt++ {
-		err := s.settle(detached, settlement)
+		call, cancel := s.last()
+		err := s.settle(call, settlement)
+		cancel()
 		if err == nil || errors.Is(err, driver.ErrLeaseLost) {
 			return err
 		}
-		wait := s.r.pause.Delay(attempt)
 		s.report.failing(settlementFails, "shard", s.id, "error", err)
-		if ctx.Err() != nil {
-			if s.end(); time.Now().Add(wait).After(s.stopBy) {
-				return &unsettledError{s.id, err}
+		wait := s.r.pause.Delay(attempt)
+		if backoff.Sleep(ctx, wait) != nil && backoff.Sleep(s.final, wait) != nil {
+			if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+				err = errNoAnswer // a caller takes the end of its context for no failure
 			}
-			_ = backoff.Sleep(detached, wait)
-			continue
+			return &unsettledError{s.id, err}
 		}
-		_ = backoff.Sleep(ctx, wait) // a shutdown ends the sleep and is checked above
-	}
-}
-
-// end begins ShutdownTimeout, unless it has begun: publishing and settling share it.
-func (s *shard) end() {
-	if s.stopBy.IsZero() {
-		s.stopBy = time.Now().Add(s.r.cfg.ShutdownTimeout)
 	}
 }
 

@@ -25,6 +25,7 @@ type shard struct {
 	msgs   context.Context         // of the messages being published
 	lanes  []laneContext           // below msgs
 	revoke context.CancelCauseFunc // ends msgs
+	final  context.Context         // ends with ShutdownTimeout
 	hung   []*call                 // Publish calls that have not returned
 	report reporter
 
@@ -40,7 +41,6 @@ type shard struct {
 	outages   int           // consecutive rounds with an infrastructure failure
 	misses    int           // consecutive failures of the store
 	concluded time.Time     // when the last round was settled
-	stopBy    time.Time     // the end of ShutdownTimeout
 	resume    time.Time     // the end of a pause
 	rest      time.Time     // the end of a rest
 	took      time.Duration // the time of the last batch
@@ -126,9 +126,13 @@ func (s *shard) take(ctx context.Context) error {
 	s.msgs, s.revoke = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer s.revoke(nil)
 	s.lanes = newLaneContexts(s.msgs, s.r.cfg.Lanes)
+	final, finish := context.WithCancel(context.WithoutCancel(ctx))
+	defer finish()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(s.r.cfg.ShutdownTimeout, finish) })()
+	s.final = final
 	s.mark, s.moved, s.cur, s.ahead, s.resume = nil, false, nil, nil, time.Time{}
 	s.stalled, s.probing, s.outages, s.misses = false, firstProbes, 0, 0
-	s.over, s.concluded, s.stopBy = nil, time.Time{}, time.Time{}
+	s.over, s.concluded = nil, time.Time{}
 	s.aside = newAsideIndex(held.Aside, time.Now())
 	s.r.cfg.Hooks.Lease(s.id, true)
 	defer s.r.cfg.Hooks.Lease(s.id, false)
@@ -145,7 +149,7 @@ func (s *shard) take(ctx context.Context) error {
 	side.Wait()
 	s.ahead.forget()
 
-	call, cancel = s.r.call(context.WithoutCancel(ctx))
+	call, cancel = s.last()
 	defer cancel()
 	if e := s.r.store.Release(call, s.lease); e != nil {
 		s.r.cfg.Logger.Warn("outbox: giving the lease up failed; it runs out by itself", "shard", s.id, "error", e)
@@ -273,6 +277,15 @@ func (s *shard) renew(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// last bounds a call of the store that a shutdown does not cut: by the end of ShutdownTimeout, or by
+// a second if the call begins behind that.
+func (s *shard) last() (context.Context, context.CancelFunc) {
+	if s.final.Err() != nil {
+		return context.WithTimeout(context.WithoutCancel(s.final), grace)
+	}
+	return s.r.call(s.final)
 }
 
 func (s *shard) settle(ctx context.Context, settlement driver.Settlement) error {
