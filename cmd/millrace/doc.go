@@ -64,8 +64,9 @@
 //	interruption leaves the rest parked                           TestOutboxRetryOfMany
 //	queue shows and changes the application's own rooms, on a
 //	Redis and a Cluster                                           TestQueue, package waiting
-//	gate serves, reloads by SIGHUP without losing a place, and
-//	drains by SIGTERM; a wrong flag is named with its fix         TestGate, TestGateUsage, package gateway
+//	gate serves, reloads by SIGHUP without losing a place, drains
+//	by SIGTERM, and outlives the reader of its log; a wrong flag
+//	is named with its fix                                         TestGate, TestGateUsage, package gateway
 //	bench works in a place of its own and removes it, also after
 //	Ctrl-C, and refuses an existing place                         TestBench, TestCtrlCBench, package bench
 //	progress is drawn on a terminal, otherwise logged at a bounded

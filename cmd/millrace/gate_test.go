@@ -65,7 +65,7 @@ func TestGate(t *testing.T) {
 		t.Fatalf("the gate never said %q", text)
 	}
 	visitors, operators := address("listener"), address("operator's listener")
-	want := func(status int, text, url string) {
+	get := func(url string) (int, string) {
 		t.Helper()
 		answer, err := http.Get(url)
 		if err != nil {
@@ -73,8 +73,12 @@ func TestGate(t *testing.T) {
 		}
 		body, _ := io.ReadAll(answer.Body)
 		_ = answer.Body.Close()
-		if answer.StatusCode != status || !strings.Contains(string(body), text) {
-			t.Errorf("%s: %d %s, want %d with %q", url, answer.StatusCode, body, status, text)
+		return answer.StatusCode, string(body)
+	}
+	want := func(status int, text, url string) {
+		t.Helper()
+		if code, body := get(url); code != status || !strings.Contains(body, text) {
+			t.Errorf("%s: %d %s, want %d with %q", url, code, body, status, text)
 		}
 	}
 	defer http.DefaultClient.CloseIdleConnections()
@@ -97,10 +101,20 @@ func TestGate(t *testing.T) {
 	want(200, "the site at /seats", visitors+"/seats")
 	want(429, "place-needed", visitors+"/robots.txt")
 
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	// The reader of its log ends, and the gate goes on.
+	if err := told.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for logs.Scan() {
+	write("flags", "event sale\nthreshold 5\n")
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	for read := false; !read; {
+		_, body := get(operators + "/room")
+		read = strings.Contains(body, `"threshold":5`)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
 	}
 	if got := code(t, cmd.Wait()); got != 0 {
 		t.Errorf("SIGTERM ends it with %d", got)

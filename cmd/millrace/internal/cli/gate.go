@@ -67,6 +67,7 @@ func (a *app) gate(cmd *cobra.Command, f *gateFlags) error {
 			return err
 		}
 	}
+	signal.Ignore(syscall.SIGPIPE) // the end of what reads the log does not end the gate
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
 	reloads := make(chan os.Signal, 1)
