@@ -40,6 +40,8 @@
 //	or MaxRetries                                                  TestMaxAge, TestMaxRetries, TestProbesFindThePoison, suite MaxAgeParks, MaxRetriesParks
 //	several of one batch do not either                             TestPoisonsAgeTogether
 //	a permanent error parks its event at the first attempt         TestPermanentErrorsParkAtOnce
+//	a parked event is counted, and can be retried, after the number
+//	of shards was lowered                                          TestFewerShards
 //	a parked event has left a dead letter, if configured           TestMaxRetries, TestDeadLetterIsTheBus, suite LonePoisonIsDeadLettered
 //	a publisher that hangs loses its shard to a standby, holds up no
 //	other, and not the end of Run                                  TestHungPublisherGivesTheLeaseUp, TestHungShardStopsNoOther,

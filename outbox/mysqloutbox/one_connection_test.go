@@ -14,6 +14,8 @@ import (
 
 func TestPoolOfOneConnection(t *testing.T) { each(t, storetest.Database.OneConnection) }
 
+func TestFewerShards(t *testing.T) { each(t, storetest.Database.FewerShards) }
+
 // TestReadEndedByTheServer: a read waits for a lock until the server's own limit ends it. The
 // relay then asks for fewer events.
 func TestReadEndedByTheServer(t *testing.T) { servicetest.EachMySQL(t, testReadEndedByTheServer) }

@@ -44,21 +44,10 @@ func TestRetryInATransaction(t *testing.T) {
 			db.SetMaxOpenConns(1)
 			storetest.Append(t, db, store, storetest.Event(t, "a", 1))
 			ctx := storetest.Within(t, 10*time.Second)
-			l, err := store.Lease(ctx, 0, "parker", time.Minute)
-			if err != nil {
-				t.Fatal(err)
-			}
-			b, err := store.Read(ctx, l, driver.Query{Limit: 1})
-			if err != nil || len(b.Items) != 1 {
-				t.Fatalf("read %d events, %v", len(b.Items), err)
-			}
-			parked := driver.Failure{Item: &b.Items[0], State: driver.Parked, Attempts: 1, Error: "x"}
-			if err := store.Settle(ctx, l, driver.Settlement{Failures: []driver.Failure{parked}, Move: b.Next, TTL: time.Minute}); err != nil {
-				t.Fatal(err)
-			}
+			id := storetest.Park(t, store, 0)
 			undone := errors.New("undone")
-			err = sqltx.Do(ctx, db, func(ctx context.Context, _ *sql.Tx) error {
-				if n, err := store.Retry(ctx, b.Items[0].ID); err != nil || n != 1 {
+			err := sqltx.Do(ctx, db, func(ctx context.Context, _ *sql.Tx) error {
+				if n, err := store.Retry(ctx, id); err != nil || n != 1 {
 					t.Errorf("Retry = %d, %v", n, err)
 				}
 				return undone

@@ -38,6 +38,8 @@ func TestConformance(t *testing.T) { database.Conformance(t, false) }
 
 func TestNewRejects(t *testing.T) { database.Rejects(t) }
 
+func TestFewerShards(t *testing.T) { database.FewerShards(t) }
+
 func open(t testing.TB, cfg pgoutbox.Config) (driver.SQLStore, *sql.DB) {
 	t.Helper()
 	db := servicetest.Postgres(t)

@@ -37,6 +37,8 @@ func TestConformance(t *testing.T) { database.Conformance(t, false) }
 
 func TestNewRejects(t *testing.T) { database.Rejects(t) }
 
+func TestFewerShards(t *testing.T) { database.FewerShards(t) }
+
 func open(t testing.TB, cfg sqliteoutbox.Config) (driver.SQLStore, *sql.DB, string) {
 	t.Helper()
 	path, db := servicetest.SQLite(t)

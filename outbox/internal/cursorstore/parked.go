@@ -98,7 +98,7 @@ func (s *Store) Stats(ctx context.Context) ([]driver.ShardStats, error) {
 		}
 		out[i] = driver.ShardStats{Shard: i, Backlog: n, Oldest: oldest}
 	}
-	// A shard out of range is impossible: the number of shards is checked.
+	// Of a shard out of range only parked events are left: the number of shards is checked.
 	at := func(i int) *driver.ShardStats {
 		if i < 0 || i >= len(out) {
 			return &driver.ShardStats{}
@@ -126,7 +126,7 @@ func (s *Store) Stats(ctx context.Context) ([]driver.ShardStats, error) {
 			if err := rows.Scan(&shard, &n); err != nil {
 				return err
 			}
-			at(shard).Parked = n
+			at(sqlstore.ParkedIn(shard, s.shards)).Parked += n
 			return nil
 		}, s.sql.failedCount)
 	}

@@ -44,6 +44,10 @@ func RetryAll(ctx context.Context, s interface {
 	return total, nil
 }
 
+// ParkedIn returns the shard of n in which a shard's parked events are counted: its own, or the
+// last one if the outbox had more shards when they were parked.
+func ParkedIn(shard, n int) int { return min(shard, n-1) }
+
 // ScanParked reads a row of failed_list.
 func ScanParked(rows *sql.Rows) (p driver.ParkedEvent, err error) {
 	var created, first, parked int64

@@ -46,6 +46,7 @@ func (s *Store) Retry(ctx context.Context, ids ...int64) (n int, err error) {
 			e := log.Entry{Labels: make([]string, 3)}
 			err := r.Scan(&e.ID, &e.Lane, &e.MessageID, &e.Topic, &e.Key, &e.Headers, &e.Payload,
 				&e.Labels[0], &e.Labels[1], &e.Labels[2])
+			e.Lane = log.LaneOf(e.Key, s.shards) // the number of shards may be another one by now
 			return e, err
 		}, s.ids(ids))
 		if n = len(rows); err != nil || n == 0 {

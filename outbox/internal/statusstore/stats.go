@@ -16,16 +16,14 @@ func (s *Store) Stats(ctx context.Context) ([]driver.ShardStats, error) {
 			return nil, wrap("stats", err)
 		}
 	}
-	// A shard out of range is impossible: the number of shards is checked.
+	// Of a shard out of range only parked events are left: the number of shards is checked.
 	var shard int
 	err := s.sql.failCounts.each(ctx, s.reads, func(rows *sql.Rows) error {
 		var n int
 		if err := rows.Scan(&shard, &n); err != nil {
 			return err
 		}
-		if shard < len(out) {
-			out[shard].Parked = n
-		}
+		out[sqlstore.ParkedIn(shard, len(out))].Parked += n
 		return nil
 	})
 	if err == nil {
