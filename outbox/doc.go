@@ -34,7 +34,8 @@
 //	a stop takes ShutdownTimeout at most, and a second more for
 //	each kind of call (Publish, Settle, Release) that ignores its
 //	end                                                            TestShutdownTimeout, TestShutdownTimeoutCountsForBothBatches,
-//	                                                               TestShutdownTimeoutCountsForSettlements
+//	                                                               TestShutdownTimeoutCountsForSettlements,
+//	                                                               TestStopBesideADeafRound
 //	an unreachable broker parks nothing and spends no retry        suite UnreachableParksNothing, UnreachableSpendsNoRetry, TestMaxAge
 //	a poison event does not block others for longer than MaxAge,
 //	or MaxRetries                                                  TestMaxAge, TestMaxRetries, TestProbesFindThePoison, suite MaxAgeParks, MaxRetriesParks

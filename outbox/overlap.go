@@ -88,7 +88,9 @@ func (s *shard) reap(ctx context.Context) {
 	}
 	o.stop.Store(true)
 	s.revoke(nil)
-	if ctx.Err() != nil {
+	select {
+	case <-o.ended:
+	case <-ctx.Done():
 		select {
 		case <-o.ended:
 		case <-time.After(grace):

@@ -257,6 +257,38 @@ func TestLostLeaseEndsBothRounds(t *testing.T) {
 	}
 }
 
+// TestStopBesideADeafRound stops a relay that has lost its lease, and waits for a call of the second
+// batch which ignores that.
+func TestStopBesideADeafRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, release := held(t, nil)
+		pub := publisherFunc(func(topic string, msgs ...*message.Message) error {
+			if e, err := event.Decode(msgs[0]); err != nil || e.Sequence != 2 {
+				return errors.Join(err, b.pub.Publish(topic, msgs...))
+			}
+			time.Sleep(time.Hour)
+			return errRefused
+		})
+		b.store.Intercept = func(op string) error {
+			if op == "settle" {
+				return driver.ErrLeaseLost
+			}
+			return nil
+		}
+		cfg := overlapping(outbox.Strict)
+		cfg.PublishTimeout = 2 * time.Hour
+		end := b.run(pub, cfg)
+		time.Sleep(time.Second)
+		close(release)
+		time.Sleep(time.Second)
+		began := time.Now()
+		if err := end(); err == nil || time.Since(began) > 3*time.Second {
+			t.Errorf("Run returns %v after %v, want the hanging publisher after 3s at most", err, time.Since(began))
+		}
+		time.Sleep(time.Hour)
+	})
+}
+
 // TestTroubleEndsBothRounds: the first batch fails, for all or for one event, while a slow
 // publisher has just begun with the second.
 func TestTroubleEndsBothRounds(t *testing.T) {
