@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -76,8 +77,11 @@ func (a *app) adopt(ctx context.Context, logs []database.Log) error {
 		one := adoptedLog{Name: log.Name}
 		if log.Adopter != nil {
 			err := log.Adopter.Adopt(ctx)
-			if ctx.Err() != nil {
-				return ctx.Err()
+			if err != nil && ctx.Err() != nil {
+				if len(r.Logs) == 0 {
+					return ctx.Err()
+				}
+				return cmp.Or(a.showAdopted(r), ctx.Err())
 			}
 			if one.Adopted = err == nil; err != nil {
 				one.Error = a.hide(err)

@@ -58,3 +58,19 @@ func TestAdoptRefused(t *testing.T) {
 		t.Errorf("as JSON: %v, %v, %s", err, jerr, out)
 	}
 }
+
+// Ctrl-C in the middle: what was adopted by then is told.
+func TestAdoptInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var out, errs bytes.Buffer
+	a := &app{Streams: Streams{Out: &out, Err: &errs}, yes: true}
+	err := a.adopt(ctx, []database.Log{{Name: "outbox (cursor)", Adopter: &upgraded{}}, {Name: "transport", Adopter: cancelling(cancel)}, {Name: "counters", Adopter: &upgraded{}}})
+	if !errors.Is(err, context.Canceled) || !strings.Contains(out.String(), "outbox (cursor): adopted") || strings.Contains(out.String(), "counters") {
+		t.Errorf("%v, and it says %q", err, out.String())
+	}
+}
+
+// cancelling is interrupted while it adopts.
+type cancelling func()
+
+func (c cancelling) Adopt(ctx context.Context) error { c(); return ctx.Err() }
