@@ -45,34 +45,23 @@ func OpenReader(path string, conns int) (*sql.DB, error) {
 // Migrate creates or updates the outbox's tables and stores the number of shards. Several
 // processes may call it at once. It refuses a pool whose writers would fail instead of waiting
 // for each other.
-func (s *store) Migrate(ctx context.Context) error {
-	if err := s.impatient(ctx); err != nil {
-		return err
-	}
-	return s.Store.Migrate(ctx)
-}
+func (s *store) Migrate(ctx context.Context) error { return s.migrate(ctx, s.Store.Migrate) }
 
 // Migrate creates or updates the outbox's tables, like the Migrate of the other store.
-func (s *statusStore) Migrate(ctx context.Context) error {
-	if err := s.impatient(ctx); err != nil {
-		return err
-	}
-	return s.Store.Migrate(ctx)
-}
+func (s *statusStore) Migrate(ctx context.Context) error { return s.migrate(ctx, s.Store.Migrate) }
 
-// impatient refuses a pool that will fail sooner or later: a pool of several connections which
+// migrate refuses a pool that will fail sooner or later: a pool of several connections which
 // do not wait while another one writes.
-func (f file) impatient(ctx context.Context) error {
-	if f.db.Stats().MaxOpenConnections == 1 {
-		return nil
-	}
-	var timeout int
-	if err := f.db.QueryRowContext(ctx, `PRAGMA busy_timeout`).Scan(&timeout); err != nil {
-		return fmt.Errorf("sqliteoutbox: read busy_timeout: %w", err)
+func (f file) migrate(ctx context.Context, migrate func(context.Context) error) error {
+	timeout := 1
+	if f.db.Stats().MaxOpenConnections != 1 {
+		if err := f.db.QueryRowContext(ctx, `PRAGMA busy_timeout`).Scan(&timeout); err != nil {
+			return fmt.Errorf("sqliteoutbox: read busy_timeout: %w", err)
+		}
 	}
 	if timeout == 0 {
 		return errors.New("sqliteoutbox: the pool has several connections and no busy timeout, so writers fail with \"database is locked\"; " +
 			"open it with sqliteoutbox.Open, or add _txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL) to the data source name")
 	}
-	return nil
+	return migrate(ctx)
 }

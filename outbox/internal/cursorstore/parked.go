@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"fmt"
 	"slices"
 	"time"
 
@@ -98,21 +97,20 @@ func (s *Store) Stats(ctx context.Context) ([]driver.ShardStats, error) {
 		}
 		out[i] = driver.ShardStats{Shard: i, Backlog: n, Oldest: oldest}
 	}
-	// Of a shard out of range only parked events are left: the number of shards is checked.
-	at := func(i int) *driver.ShardStats {
-		if i < 0 || i >= len(out) {
-			return &driver.ShardStats{}
-		}
-		return &out[i]
-	}
 	var shard int
+	at := func() *driver.ShardStats {
+		if shard < len(out) {
+			return &out[shard]
+		}
+		return &driver.ShardStats{} // only parked events are left there: the number of shards is checked
+	}
 	err := sqlrows.Each(ctx, s.db, func(rows *sql.Rows) error {
 		var aside, failing int
 		var oldest int64
 		if err := rows.Scan(&shard, &aside, &failing, &oldest); err != nil {
 			return err
 		}
-		st := at(shard)
+		st := at()
 		st.Aside, st.Failing = aside, failing
 		st.Backlog = min(st.Backlog+aside, driver.BacklogLimit)
 		if t := time.UnixMicro(oldest); oldest > 0 && (st.Oldest.IsZero() || t.Before(st.Oldest)) {
@@ -126,7 +124,7 @@ func (s *Store) Stats(ctx context.Context) ([]driver.ShardStats, error) {
 			if err := rows.Scan(&shard, &n); err != nil {
 				return err
 			}
-			at(sqlstore.ParkedIn(shard, s.shards)).Parked += n
+			out[sqlstore.ParkedIn(shard, len(out))].Parked += n
 			return nil
 		}, s.sql.failedCount)
 	}
@@ -136,12 +134,9 @@ func (s *Store) Stats(ctx context.Context) ([]driver.ShardStats, error) {
 			if err := rows.Scan(&shard, &name); err != nil {
 				return err
 			}
-			at(shard).Holder = name
+			at().Holder = name
 			return nil
 		}, s.sql.owner, consumer)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("outbox: stats: %w", err)
-	}
-	return out, nil
+	return out, wrap("stats", err)
 }

@@ -38,10 +38,7 @@ func (s *Store) Stats(ctx context.Context) ([]driver.ShardStats, error) {
 			return nil
 		})
 	}
-	if err != nil {
-		return nil, wrap("stats", err)
-	}
-	return out, nil
+	return out, wrap("stats", err)
 }
 
 // count sets the counts of a shard's waiting events.
