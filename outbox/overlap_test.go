@@ -152,10 +152,10 @@ func TestShutdownTimeoutCountsForBothBatches(t *testing.T) {
 	})
 }
 
-// TestShutdownTimeoutCountsForSettlements has a database that is away, or hangs, when a slow
+// TestShutdownTimeoutCountsForSettlements has a database that refuses, or hangs, when a slow
 // publisher returns shortly before the end of ShutdownTimeout.
 func TestShutdownTimeoutCountsForSettlements(t *testing.T) {
-	for name, most := range map[string]time.Duration{"away": 22 * time.Second, "hangs": 24 * time.Second} {
+	for name, most := range map[string]time.Duration{"refuses": 22 * time.Second, "hangs": 24 * time.Second} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, 1)
