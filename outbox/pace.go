@@ -49,7 +49,8 @@ func (p *pace) read(items []driver.Item, limit int, took time.Duration) {
 		size += len(items[i].Payload)
 	}
 	if size > 0 {
-		p.fit = max(1, p.bytes*len(items)/size)
+		fit := float64(p.bytes) / float64(size) * float64(len(items)) // an int may overflow
+		p.fit = max(1, int(min(fit, float64(p.most))))
 	}
 	p.limit = min(p.limit, p.fit)
 	if p.cap > 0 && len(items) >= p.cap && 2*took < p.tooLong {

@@ -1,8 +1,11 @@
 package outbox
 
 import (
+	"math"
 	"testing"
 	"time"
+
+	"github.com/millrace-go/millrace/outbox/driver"
 )
 
 // Full batches grow towards half of batchTime, sixteenfold at most; slow and small ones shrink.
@@ -27,6 +30,21 @@ func TestBatchesGrowByTheirTime(t *testing.T) {
 		p.after(c.n, c.n == c.limit, c.took)
 		if p.limit != c.want {
 			t.Errorf("after %d of at most %d events in %v the next batch has %d, want %d", c.n, c.limit, c.took, p.limit, c.want)
+		}
+	}
+}
+
+func TestBatchesFitIntoTheirBytes(t *testing.T) {
+	t.Parallel()
+	items := make([]driver.Item, 100)
+	for i := range items {
+		items[i].Payload = make([]byte, 1000)
+	}
+	for most, want := range map[int]int{50_000: 50, 1: 1, 8 << 20: 1000, math.MaxInt: 1000} {
+		p := newPace(RelayConfig{MinBatch: 100, MaxBatch: 5000, MaxBatchBytes: most})
+		p.limit = 1000
+		if p.read(items, 100, time.Millisecond); p.limit != want {
+			t.Errorf("with MaxBatchBytes %d the next batch of events of 1000 bytes has %d, want %d", most, p.limit, want)
 		}
 	}
 }
