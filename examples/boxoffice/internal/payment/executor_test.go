@@ -261,6 +261,32 @@ func TestGatewayRefuses(t *testing.T) {
 	}
 }
 
+// The charge was made and its answer was lost. That the gateway then refuses to say what became
+// of it decides nothing.
+func TestRefusedQuestion(t *testing.T) {
+	b, bank := boxtest.New(t), newBank(t)
+	p := b.Pay(t, b.Reserve(t, "ann", "A-1"), boxtest.Approve)
+	answers := make(chan failure, 3)
+	answers <- lostAnswer
+	answers <- deniedInvalid
+	answers <- deniedKey
+	bank.set(func(*http.Request) failure {
+		select {
+		case f := <-answers:
+			return f
+		default:
+			return none
+		}
+	})
+	execute(t, b, bank.url, nil)
+	boxtest.WaitFor(t, "the outcome", func() bool {
+		return b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, p.ID) != payment.Processing
+	})
+	if got := b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, p.ID); got != payment.Success {
+		t.Errorf("a payment that the gateway has charged is %s", got)
+	}
+}
+
 // The gateway has a charge of another request under the payment's key, and the first call
 // was lost. The next attempt finds that charge: it is not the payment's.
 func TestChargeOfAnotherRequest(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,7 +52,7 @@ type Ledger struct {
 
 var errNoCharge = errors.New("payment: the gateway knows no charge of this key")
 
-// refusedError is the gateway's answer that it will never accept this request.
+// refusedError is the gateway's answer that it will never accept this POST. A refused GET decides nothing.
 type refusedError struct {
 	code   int
 	detail string
@@ -185,7 +186,7 @@ func (g *Gateway) send(ctx context.Context, method, path, key string, body, into
 		return nil
 	case res.StatusCode == http.StatusNotFound && method == http.MethodGet:
 		return errNoCharge
-	case res.StatusCode == http.StatusBadRequest, res.StatusCode == http.StatusConflict, res.StatusCode == http.StatusUnprocessableEntity:
+	case method == http.MethodPost && slices.Contains([]int{400, 409, 422}, res.StatusCode):
 		return &refusedError{res.StatusCode, detail(answer)}
 	}
 	return fmt.Errorf("payment: gateway: %s %s answers %s", method, strings.SplitN(path, "/", 3)[1], res.Status)
