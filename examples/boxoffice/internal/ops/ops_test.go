@@ -411,6 +411,19 @@ func TestEachCheckCanFail(t *testing.T) {
 	}
 }
 
+// The detail says what is stuck, and since when.
+func TestStuckDetail(t *testing.T) {
+	d := newDesk(t, nil)
+	open, refund := d.Pay(t, d.Reserve(t, "ann", "A-1"), boxtest.Approve), d.Pay(t, d.Reserve(t, "ann", "A-2"), boxtest.Approve)
+	d.Exec(t, `UPDATE payments SET created_at = now_ms() - 3000000 WHERE payment_id = $1`, open.ID)
+	d.Exec(t, `UPDATE payments SET status = 'SUCCESS', settled_at = 1, refund_state = 'REQUESTED', refund_reason = 'LATE', refund_asked_at = now_ms() - 3000000 WHERE payment_id = $1`, refund.ID)
+	for _, c := range d.audit(t).Checks {
+		if c.Name == "nothing-stuck" && (!strings.Contains(c.Detail, open.ID+" has been PROCESSING for 300") || !strings.Contains(c.Detail, refund.ID+" was asked for 300")) {
+			t.Errorf("%q", c.Detail)
+		}
+	}
+}
+
 func TestLedgerDisagrees(t *testing.T) {
 	at := func(d *desk, status string, refunded bool) *payment.Charge {
 		i := slices.IndexFunc(d.ledger.charges, func(c payment.Charge) bool { return c.Status == status && c.Refunded == refunded })

@@ -131,11 +131,11 @@ GROUP BY m.room_id
 SELECT 'reservation ' || reservation_id || ' is PENDING though its hold is over'
 FROM reservations WHERE status = 'PENDING' AND hold_expires_at <= now_ms() - $1
 UNION ALL
-SELECT 'payment ' || p.payment_id || ' has been PROCESSING for ' || (now_ms() - p.created_at) / 1000 || ' s: ' || COALESCE(p.last_error, 'no attempt has ended')
+SELECT 'payment ' || p.payment_id || ' has been PROCESSING for ' || ((now_ms() - p.created_at) / 1000) || ' s: ' || COALESCE(p.last_error, 'no attempt has ended')
 FROM payments p LEFT JOIN transfers t ON t.payment_id = p.payment_id
 WHERE p.status = 'PROCESSING' AND COALESCE(t.accepted_at, t.expires_at, p.created_at) <= now_ms() - $2
 UNION ALL
-SELECT 'the refund of payment ' || payment_id || ' was asked for ' || (now_ms() - refund_asked_at) / 1000 || ' s ago: ' || COALESCE(last_error, 'no attempt has ended')
+SELECT 'the refund of payment ' || payment_id || ' was asked for ' || ((now_ms() - refund_asked_at) / 1000) || ' s ago: ' || COALESCE(last_error, 'no attempt has ended')
 FROM payments WHERE refund_state = 'REQUESTED' AND refund_asked_at <= now_ms() - $2
 
 -- name: Moving
