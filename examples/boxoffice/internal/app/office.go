@@ -88,6 +88,7 @@ func (o *office) oversee() (err error) {
 	}
 	cfg := ops.Config{
 		Store: o.store, Stats: o.sales.stats, Outbox: o.events, Bus: o.bus, Gateway: o.sales.charger, Published: o.published, Logger: o.log,
+		PaymentLimit: o.cfg.PaymentLimit,
 	}
 	for _, c := range o.consumers.all {
 		cfg.Consumers = append(cfg.Consumers, operated(c))

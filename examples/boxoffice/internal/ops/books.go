@@ -29,6 +29,8 @@ type Books struct {
 	every   time.Duration
 	recent  *lastAudit
 
+	paymentLimit time.Duration
+
 	mu      sync.Mutex // one audit at a time
 	last    Audit
 	lastErr error
@@ -36,7 +38,7 @@ type Books struct {
 }
 
 func newBooks(cfg Config, t *traffic) (*Books, error) {
-	b := &Books{store: cfg.Store, gateway: cfg.Gateway, traffic: t, every: cfg.Every, recent: newLastAudit()}
+	b := &Books{store: cfg.Store, gateway: cfg.Gateway, traffic: t, every: cfg.Every, recent: newLastAudit(), paymentLimit: cfg.PaymentLimit}
 	if err := cfg.Store.Load(checksSQL, &b.sql); err != nil {
 		return nil, fmt.Errorf("ops: %w", err)
 	}

@@ -53,6 +53,9 @@ type Config struct {
 	Streams func() sse.Stats
 	// Chat returns the figures of this process's chat; nil leaves them out of reports.
 	Chat func() chat.Stats
+	// PaymentLimit is how long a payment or refund may be in flight, and keep its seats after their
+	// hold; 2 min when zero.
+	PaymentLimit time.Duration
 	// Every is how often the transport is asked in the background, 5 s when zero.
 	// That costs it a query per group and one per topic with dead letters, or a
 	// round trip to the broker.
@@ -77,6 +80,7 @@ func (c Config) validate() error {
 
 // defaults sets what was left out.
 func (c *Config) defaults() {
+	c.PaymentLimit = cmp.Or(c.PaymentLimit, 2*time.Minute)
 	c.Every = cmp.Or(c.Every, 5*time.Second)
 	c.PassTime = cmp.Or(c.PassTime, 15*time.Second)
 }

@@ -411,6 +411,26 @@ func TestEachCheckCanFail(t *testing.T) {
 	}
 }
 
+// A payment is stuck when the gateway takes longer to decide than it may, and its hold with it.
+func TestStuckByPaymentLimit(t *testing.T) {
+	for limit, breaches := range map[time.Duration]int{10 * time.Minute: 0, 2 * time.Minute: 1, time.Second: 2} {
+		d := newDesk(t, func(c *ops.Config) { c.PaymentLimit = limit })
+		p := d.Pay(t, d.Reserve(t, "ann", "A-1"), boxtest.Approve)
+		d.Deliver(t, d.Outbox.Take()...)
+		d.Exec(t, `UPDATE payments SET created_at = now_ms() - 300000 WHERE payment_id = $1`, p.ID)
+		d.Exec(t, `UPDATE reservations SET hold_expires_at = now_ms() - 60000`)
+		a := d.audit(t)
+		if a.OK != (breaches == 0) {
+			t.Errorf("after 5 min of %s: broken are %v", limit, broken(a))
+		}
+		for _, c := range a.Checks {
+			if got := strings.Count(c.Detail, "PROCESSING for") + strings.Count(c.Detail, "PENDING though"); c.Name == "nothing-stuck" && got != breaches {
+				t.Errorf("after 5 min of %s: %q, want %d breaches", limit, c.Detail, breaches)
+			}
+		}
+	}
+}
+
 // The detail says what is stuck, and since when.
 func TestStuckDetail(t *testing.T) {
 	d := newDesk(t, nil)

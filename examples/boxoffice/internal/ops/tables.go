@@ -13,10 +13,9 @@ import (
 const (
 	// maxShown bounds how many breaches a check lists; the rest are counted.
 	maxShown = 5
-	// holdGrace is how long after its end a hold may still be PENDING, and openFor how long
-	// a payment or refund may be in flight.
+	// holdGrace is how long a hold may still be PENDING after its end, or after the limit of
+	// its payment. A payment or refund may be in flight for that limit.
 	holdGrace = 30 * time.Second
-	openFor   = 2 * time.Minute
 	// countGrace is how long after the last comment on a show its count may be wrong.
 	countGrace = 30 * time.Second
 )
@@ -53,7 +52,7 @@ func (b *Books) readTables(ctx context.Context) (t tables, err error) {
 	if err := tx.QueryRowContext(ctx, b.sql.Balance).Scan(&successes, &refunds, &confirmed, &sold); err != nil {
 		return t, err
 	}
-	grace, open, late := holdGrace.Milliseconds(), openFor.Milliseconds(), countGrace.Milliseconds()
+	grace, limit, late := holdGrace.Milliseconds(), b.paymentLimit.Milliseconds(), countGrace.Milliseconds()
 	if t.moving, err = b.moving(ctx, tx); err != nil {
 		return t, err
 	}
@@ -68,7 +67,7 @@ func (b *Books) readTables(ctx context.Context) (t tables, err error) {
 		{"statistics", b.sql.Statistics, "", nil},
 		{"handled-once", b.sql.HandledOnce, "", nil},
 		{"nothing-lost", b.sql.NothingLost, "", nil},
-		{"nothing-stuck", b.sql.NothingStuck, "", []any{grace, open}},
+		{"nothing-stuck", b.sql.NothingStuck, "", []any{grace, limit}},
 		{"comment-counts", b.sql.CommentCounts, "", []any{late}},
 		{"chat-places", b.sql.ChatPlaces, "", nil},
 	} {

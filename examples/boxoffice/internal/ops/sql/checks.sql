@@ -129,7 +129,8 @@ GROUP BY m.room_id
 
 -- name: NothingStuck
 SELECT 'reservation ' || reservation_id || ' is PENDING though its hold is over'
-FROM reservations WHERE status = 'PENDING' AND hold_expires_at <= now_ms() - $1
+FROM reservations WHERE status = 'PENDING' AND hold_expires_at <= now_ms() - $1 AND (hold_expires_at <= now_ms() - $1 - $2 OR NOT EXISTS (
+  SELECT 1 FROM payments p WHERE p.reference_id = reservation_id AND p.type = 'reservation' AND p.status IN ('PROCESSING', 'SUCCESS')))
 UNION ALL
 SELECT 'payment ' || p.payment_id || ' has been PROCESSING for ' || ((now_ms() - p.created_at) / 1000) || ' s: ' || COALESCE(p.last_error, 'no attempt has ended')
 FROM payments p LEFT JOIN transfers t ON t.payment_id = p.payment_id
