@@ -103,6 +103,8 @@ func (o *office) do(c call) reply {
 	case nil:
 	case string:
 		body = strings.NewReader(b)
+	case io.Reader:
+		body = b
 	default:
 		text, err := json.Marshal(b)
 		if err != nil {
@@ -356,6 +358,26 @@ func TestBusy(t *testing.T) {
 	}
 	if r := o.do(call{method: "POST", path: "/api/memberships", token: token, key: "x y"}); r.status != 400 {
 		t.Errorf("afterwards: %d %s", r.status, r.text)
+	}
+}
+
+// A client whose body is still to come holds no writer's turn.
+func TestSlowBody(t *testing.T) {
+	o := newOffice(t, func(c *api.Config) { c.Writers, c.Wait = 1, time.Second })
+	token, _ := o.member("ann", "show-1")
+	body, sent := io.Pipe()
+	slow := make(chan reply, 1)
+	go func() { slow <- o.do(call{method: "POST", path: "/api/login", body: body}) }()
+	if _, err := io.WriteString(sent, `{"memberId": `); err != nil { // returns when it is read
+		t.Fatal(err)
+	}
+	r := o.do(call{method: "POST", path: "/api/memberships", token: token, key: "x y"}) // refused once its turn comes
+	if r.status != 400 {
+		t.Errorf("while another's body is to come: %d %s", r.status, r.text)
+	}
+	sent.CloseWithError(io.ErrUnexpectedEOF)
+	if r := <-slow; r.status != 400 {
+		t.Errorf("a body that ends early: %d %s", r.status, r.text)
 	}
 }
 

@@ -44,8 +44,8 @@
 // hold or return seats also ask the room whether the token's owner is still inside.
 // Without the room's store nobody enters and these requests are 503; reads still work.
 //
-// Writing requests are bounded: at most 256 run at a time. The others wait in order of
-// arrival for up to 10 s and are then answered 503 with Retry-After, so that a crowd
+// Writing requests are bounded: once their bodies are here, at most 256 run at a time. The others
+// wait in their order for up to 10 s and are then answered 503 with Retry-After, so that a crowd
 // slows down requests and not the process.
 //
 // GET /api/shows and GET /api/shows/{id} need no sign-in: {id, title, commentCount,

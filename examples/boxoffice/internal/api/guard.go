@@ -1,9 +1,11 @@
 package api
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -119,11 +121,16 @@ func (g *guard) admin(h handler) handler {
 }
 
 // bounded lets a number of writing requests work at once; others wait in their
-// order.
+// order. A client that sends its body slowly holds no turn.
 func (g *guard) bounded(h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return unread(err)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		ctx, cancel := context.WithTimeout(r.Context(), g.wait)
-		err := g.writers.Acquire(ctx, 1)
+		err = g.writers.Acquire(ctx, 1)
 		cancel()
 		if err != nil {
 			return newProblem(http.StatusServiceUnavailable, "busy", "Too many at once",

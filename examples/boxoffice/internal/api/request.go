@@ -26,13 +26,10 @@ func decode(w http.ResponseWriter, r *http.Request, into any) error {
 		}
 		return nil
 	}
-	var large *http.MaxBytesError
 	var syntax *json.SyntaxError
 	var typ *json.UnmarshalTypeError
 	var moment *time.ParseError
 	switch {
-	case errors.As(err, &large):
-		return tooLarge()
 	case errors.Is(err, io.EOF):
 		return invalid("", "the body is empty; send a JSON object")
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -50,6 +47,15 @@ func decode(w http.ResponseWriter, r *http.Request, into any) error {
 	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		field = strings.Trim(field, `"`)
 		return invalid(field, "there is no field %q here", field)
+	}
+	return unread(err)
+}
+
+// unread is the answer to a body that could not be read.
+func unread(err error) error {
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return tooLarge()
 	}
 	return invalid("", "the body could not be read")
 }
