@@ -85,9 +85,10 @@ func TestRefused(t *testing.T) {
 	for name, payload := range map[string]string{
 		"no JSON": "nonsense", "another action": `{"action":"turn","eventId":"e","userId":"u","timestamp":1}`,
 		"no event": `{"action":"admitted","userId":"u","timestamp":1}`, "no user": `{"action":"admitted","eventId":"e","timestamp":1}`,
-		"no time":     `{"action":"admitted","eventId":"e","userId":"u"}`,
-		"a long user": `{"action":"admitted","eventId":"e","userId":"` + strings.Repeat("u", 257) + `","timestamp":1}`,
-		"a NUL":       `{"action":"admitted","eventId":"e","userId":"u\u0000","timestamp":1}`,
+		"no time":                  `{"action":"admitted","eventId":"e","userId":"u"}`,
+		"a long user":              `{"action":"admitted","eventId":"e","userId":"` + strings.Repeat("u", 257) + `","timestamp":1}`,
+		"a time that JSON has not": `{"action":"admitted","eventId":"e","userId":"u","timestamp":253402300800000}`, // year 10000
+		"a NUL":                    `{"action":"admitted","eventId":"e","userId":"u\u0000","timestamp":1}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			bad := message.NewMessage("x", []byte(payload))

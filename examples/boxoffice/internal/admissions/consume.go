@@ -69,7 +69,7 @@ func read(payload []byte) (Admission, error) {
 		return Admission{}, refuse(fmt.Errorf(`"eventId" is not 1 to %d bytes of text`, maxEvent))
 	case !fits(body.UserID, maxUser):
 		return Admission{}, refuse(fmt.Errorf(`"userId" is not 1 to %d bytes of text`, maxUser))
-	case body.Timestamp <= 0:
+	case body.Timestamp <= 0 || time.UnixMilli(body.Timestamp).UTC().Year() > 9999: // JSON has no such year
 		return Admission{}, refuse(errors.New(`"timestamp" is not in milliseconds since 1970`))
 	}
 	return Admission{EventID: body.EventID, UserID: body.UserID, AdmittedAt: time.UnixMilli(body.Timestamp).UTC()}, nil
