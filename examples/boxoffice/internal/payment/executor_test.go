@@ -320,16 +320,29 @@ func TestChargeOfAnotherRequest(t *testing.T) {
 func TestAnswerOfAnotherKey(t *testing.T) {
 	b, bank := boxtest.New(t), newBank(t)
 	p := b.Pay(t, b.Reserve(t, "ann", "A-1"), boxtest.Approve)
-	answer := `{"status": "APPROVED"}`
-	bank.answer.Store(&answer)
-	x, stop := execute(t, b, bank.url, nil)
-	boxtest.WaitFor(t, "two attempts", func() bool {
-		return x.Status().Postponed >= 2 || b.Query(t, `SELECT status FROM payments`) != payment.Processing
-	})
-	if got := b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, p.ID); got != payment.Processing {
-		t.Errorf("the payment is %s", got)
+	charged, refunded := `{"status": "APPROVED"}`, `{"key": "another", "refunded": true}`
+	bank.answer.Store(&charged)
+	x, _ := execute(t, b, bank.url, nil)
+	stays := func(open string) {
+		t.Helper()
+		before, got := x.Status().Postponed, ""
+		boxtest.WaitFor(t, "some attempts", func() bool {
+			got = b.Query(t, `SELECT status || ' ' || refund_state FROM payments WHERE payment_id = $1`, p.ID)
+			return got != open || x.Status().Postponed >= before+3
+		})
+		if got != open {
+			t.Errorf("the payment is %s", got)
+		}
+		bank.answer.Store(nil)
 	}
-	stop()
+	stays("PROCESSING NONE")
+	settled(t, b, p.ID, payment.Success)
+	bank.answer.Store(&refunded)
+	if _, err := b.Payments.Refund(t.Context(), "ann", p.ID); err != nil {
+		t.Fatal(err)
+	}
+	stays("SUCCESS REQUESTED")
+	settled(t, b, p.ID, payment.Refunded)
 }
 
 // The gateway's texts have no bound, and may be no text.

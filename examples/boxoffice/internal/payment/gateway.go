@@ -87,19 +87,18 @@ func (g *Gateway) URL() string { return g.url }
 // Close closes idle connections.
 func (g *Gateway) Close() { g.http.CloseIdleConnections() }
 
-func (g *Gateway) charge(ctx context.Context, key string, amount int64, card, reference string) (c Charge, err error) {
-	err = g.call(ctx, http.MethodPost, "/charges", key, map[string]any{
+func (g *Gateway) charge(ctx context.Context, key string, amount int64, card, reference string) (Charge, error) {
+	return g.call(ctx, http.MethodPost, "/charges", key, map[string]any{
 		"amount": amount, "currency": "KRW", "card": card, "reference": reference,
-	}, &c)
-	return c, err
+	})
 }
 
-func (g *Gateway) find(ctx context.Context, key string) (c Charge, err error) {
-	return c, g.call(ctx, http.MethodGet, pathOf(key), "", nil, &c)
+func (g *Gateway) find(ctx context.Context, key string) (Charge, error) {
+	return g.call(ctx, http.MethodGet, pathOf(key), key, nil)
 }
 
-func (g *Gateway) refund(ctx context.Context, key string) (c Charge, err error) {
-	return c, g.call(ctx, http.MethodPost, pathOf(key)+"/refund", "", nil, &c)
+func (g *Gateway) refund(ctx context.Context, key string) (Charge, error) {
+	return g.call(ctx, http.MethodPost, pathOf(key)+"/refund", key, nil)
 }
 
 // pathOf is the path of a key's charge. Dots are escaped too: a key of one or two dots
@@ -140,10 +139,14 @@ func (g *Gateway) audit(ctx context.Context, path string, into any) error {
 	return g.send(ctx, http.MethodGet, path, "", nil, into)
 }
 
-func (g *Gateway) call(ctx context.Context, method, path, key string, body, into any) error {
+// call makes one request about a charge. An answer about another charge says nothing of it.
+func (g *Gateway) call(ctx context.Context, method, path, key string, body any) (c Charge, err error) {
 	ctx, cancel := context.WithTimeout(ctx, g.timeout)
 	defer cancel()
-	return g.send(ctx, method, path, key, body, into)
+	if err = g.send(ctx, method, path, key, body, &c); err == nil && c.Key != key {
+		err = fmt.Errorf("payment: the gateway answers about the key %q instead of the payment's", c.Key)
+	}
+	return c, err
 }
 
 // send makes one request. Any error but a refusal, or errNoCharge, means that
@@ -163,8 +166,6 @@ func (g *Gateway) send(ctx context.Context, method, path, key string, body, into
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
-	}
-	if key != "" {
 		// With this header net/http also knows that the request may be repeated when a kept
 		// connection turns out to be closed.
 		req.Header.Set("Idempotency-Key", key)

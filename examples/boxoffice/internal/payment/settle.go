@@ -38,7 +38,7 @@ func (x *Executor) charge(ctx context.Context, c claimed) error {
 	var refused *refusedError
 	switch {
 	case errors.As(err, &refused) && refused.code == 409,
-		err == nil && charge.Key == c.key && (charge.Amount != c.amount || charge.Reference != reference):
+		err == nil && (charge.Amount != c.amount || charge.Reference != reference):
 		x.cfg.Logger.Error("the gateway knows a payment key from another request", "payment", c.id, "charge", charge.ID, "error", err)
 		return x.fail(ctx, c, Charge{Reason: KeyConflict})
 	case errors.As(err, &refused):
@@ -46,8 +46,6 @@ func (x *Executor) charge(ctx context.Context, c claimed) error {
 		return x.fail(ctx, c, Charge{Reason: GatewayRefused})
 	case err != nil:
 		return err
-	case charge.Key != c.key:
-		return fmt.Errorf("payment: the gateway answers about the key %q instead of the payment's", charge.Key)
 	}
 	charge.ID, charge.Reason = store.Clip(charge.ID, maxColumn), store.Clip(charge.Reason, maxColumn)
 	switch charge.Status {
