@@ -23,11 +23,12 @@
 //	was in a lost second
 //
 //	property                                                 proven by
-//	the judge finds each of these, and nothing else          TestJudge
+//	the judge finds each of these, and nothing else          TestJudge, TestNothingProven
 //	a short run holds, and one with another threshold does
 //	not                                                      TestRun, TestBroken
 //
 // Failure modes: an honest person that polls more than a second late, because the machine is
 // busy or no instance answers, is silent in the sense of package queue, and is not judged by
 // the order of entrance. The report counts them, and more than one in ten is [judge.ErrNoProof].
+// So is a room that was never full.
 package cheats

@@ -62,7 +62,8 @@ func findings(cfg Config, people []*person, losses []span, end time.Duration) []
 		judge.That("no honest person is behind the arrival", behind == 0, "%d of %d%s", behind, judged, example),
 		judge.That("no honest person is lost", lost == 0, "%d of %d", lost, all),
 		judge.That("no honest person is let in twice", twice == 0, "%d of %d", twice, all),
-		judge.Control("the machine is fast enough to judge", late <= all/10, "%d of %d polled late; give it fewer people, or more time", late, all),
+		judge.Control("the machine is fast enough to judge", judged > 0 && late <= all/10, "%d of %d polled late; give it fewer people, or more time", late, all),
+		judge.Control("as many are inside as may be", most >= cfg.Threshold, "%d of %d places were never taken", max(0, cfg.Threshold-most), cfg.Threshold),
 	}
 }
 
