@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue"
+	"github.com/millrace-go/millrace/queue/driver"
 )
 
 const second = time.Second
@@ -112,6 +113,21 @@ func TestUnanswered(t *testing.T) {
 	e := fine()
 	e.entries, e.unanswered = e.entries[:1], 1
 	judgeFine(t, e)
+}
+
+// A lost answer excuses the people of one call, and not all.
+func TestUnansweredExcusesItsOwn(t *testing.T) {
+	e := fine()
+	e.cfg.Threshold, e.over, e.unanswered = 1000, 0, 1
+	for range driver.MaxVisits + 1 {
+		e.people = append(e.people, person{stage: inside, first: span{60 * second, 61 * second}, stay: span{62 * second, 0}})
+		e.last, e.orders = append(e.last, standing{queue.Active, 105}), append(e.orders, -1)
+	}
+	for _, f := range findings(e) {
+		if f.OK == (f.Name == "inside without an admission") {
+			t.Errorf("%s: %v, %s", f.Name, f.OK, f.Detail)
+		}
+	}
 }
 
 func judgeFine(t *testing.T, e evidence) {
