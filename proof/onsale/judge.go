@@ -74,6 +74,7 @@ func findings(e evidence) []judge.Check {
 		judge.That("places in line that changed, or were forgotten", e.moved == 0 && e.forgotten == 0 && waits == 0, "%d changed, %d answers forgot somebody, %d stand elsewhere at the end", e.moved, e.forgotten, waits),
 		judge.That("the length of the line is how many stand in it", e.state.Waiting == e.standing(queue.Waiting), "%d and %d", e.state.Waiting, e.standing(queue.Waiting)),
 		judge.That("inside without an entry token", e.unsealed == 0, "%d", e.unsealed),
+		judge.Control("the room was full, and people can be compared", e.over >= 0 && right+inverted > 0, "at most %d of %d taken, %d pairs", max(0, e.cfg.Threshold+e.over), e.cfg.Threshold, right+inverted),
 	}
 }
 

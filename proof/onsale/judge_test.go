@@ -1,11 +1,13 @@
 package onsale
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/driver"
 )
@@ -126,6 +128,27 @@ func TestUnansweredExcusesItsOwn(t *testing.T) {
 	for _, f := range findings(e) {
 		if f.OK == (f.Name == "inside without an admission") {
 			t.Errorf("%s: %v, %s", f.Name, f.OK, f.Detail)
+		}
+	}
+}
+
+// A room that lets no one in lets no one in too early.
+func TestNothingProven(t *testing.T) {
+	for name, change := range map[string]func(*evidence){
+		"no answer": func(e *evidence) {
+			*e = evidence{cfg: e.cfg, people: make([]person, 4), last: make([]standing, 4), orders: make([]int64, 4), over: -1 << 30}
+		},
+		"no one is let in": func(e *evidence) {
+			e.people[0].stage, e.people[1].stage, e.people[0].stay, e.people[1].stay = crashed, crashed, span{}, span{}
+			e.places, e.entries, e.last[1], e.over = nil, nil, standing{}, -1
+		},
+		"a place is left": func(e *evidence) { e.over = -1 },
+		"no pair":         func(e *evidence) { e.people[0].first.to, e.people[1].first.to = 0, 0 },
+	} {
+		e := fine()
+		change(&e)
+		if err := judge.Verdict(findings(e)); !errors.Is(err, judge.ErrNoProof) {
+			t.Errorf("%s: %v, %+v", name, err, findings(e))
 		}
 	}
 }
