@@ -108,6 +108,9 @@ func (v *verdict) outages(c config, o outcome) {
 
 func (v *verdict) goals(c config, o outcome) {
 	f, w := o.figures, o.act.wants
+	if _, ok := f.firstSent(span{o.end - time.Second, o.end}); !ok {
+		v.miss("no call was made in the last second")
+	}
 	if use := (f.high + f.low) / float64(c.rate); w.use && use < leastUse {
 		v.miss("%.1f %% of the rate was used", 100*use)
 	}

@@ -22,7 +22,7 @@ func held(t *testing.T, c config, key string) outcome {
 		t.Fatal(err)
 	}
 	o := outcome{act: a, plan: plan, measured: span{time.Second, 11 * time.Second}, end: 11 * time.Second}
-	o.figures = figures{calls: 3, high: 100, low: 350, arrived: 490, sent: 489, low1: 380, lowLong: 3510, sentAt: []time.Duration{2 * time.Second, 3 * time.Second, 7 * time.Second}}
+	o.figures = figures{calls: 3, high: 100, low: 350, arrived: 490, sent: 489, low1: 380, lowLong: 3510, sentAt: []time.Duration{2 * time.Second, 3 * time.Second, 7 * time.Second, 10500 * ms}}
 	o.done = done{Written: 3, FirstHigh: 6 * time.Second}
 	for at := o.done.FirstHigh + 20*ms; at < o.end; at += 9 * ms {
 		o.figures.highArrived = append(o.figures.highArrived, at)
@@ -51,13 +51,17 @@ func TestJudge(t *testing.T) {
 		{"low", "low in ten seconds and one more", func(o *outcome) { o.figures.lowLong = 3542 }, violated, "within 10s"},
 		{"clock", "low after a step", func(o *outcome) { o.figures.low1, o.happened.forward = 389, 2 }, "", ""}, // 2·11 + 357 + 10
 		{"clock", "low after a step and one more", func(o *outcome) { o.figures.low1, o.happened.forward = 390, 2 }, violated, "the arithmetic allows 389"},
+		{"stop", "no call after a stop", func(o *outcome) { o.figures.sentAt = o.figures.sentAt[:3] }, missed, "last second"},
+		{"flush", "no call at all", func(o *outcome) { o.figures, o.done = figures{}, done{} }, missed, "last second"},
 		{"steady", "little use", func(o *outcome) { o.figures.low = 340 }, missed, "97.8 % of the rate"},
 		{"gc", "little use is no matter", func(o *outcome) { o.figures.low = 40 }, "", ""},
 		{"reserve", "high begins late", func(o *outcome) { o.figures.highArrived = o.figures.highArrived[20:] }, missed, "high had its reserve after"},
 		{"reserve", "high never asked", func(o *outcome) { o.done.FirstHigh = 0 }, missed, "high had its reserve after"},
 		{"steady", "calls are lost", func(o *outcome) { o.done.Written = 4 }, missed, "wrote 4 calls, and the upstream saw 3"},
 		{"restart", "back again", func(o *outcome) { o.happened.away = []span{{4 * time.Second, 5 * time.Second}} }, "", "0 calls meanwhile; the next 2s after"},
-		{"restart", "never back", func(o *outcome) { o.happened.away = []span{{7100 * ms, 8 * time.Second}} }, missed, "after Redis was back"},
+		{"restart", "never back", func(o *outcome) {
+			o.happened.away, o.figures.sentAt = []span{{7100 * ms, 8 * time.Second}}, o.figures.sentAt[:3]
+		}, missed, "after Redis was back"},
 		{"restart", "not back between", func(o *outcome) {
 			o.happened.away = []span{{3500 * ms, 4 * time.Second}, {5 * time.Second, 6 * time.Second}}
 		}, missed, "after Redis was back"},
@@ -67,7 +71,7 @@ func TestJudge(t *testing.T) {
 		}, violated, "11 calls were sent while Redis was away"},
 		{"restart", "permits that still held", func(o *outcome) {
 			o.happened.away = []span{{3 * time.Second, 4 * time.Second}}
-			o.figures.sentAt = append(slices.Repeat([]time.Duration{3019 * ms}, 11), 4100*ms)
+			o.figures.sentAt = append(slices.Repeat([]time.Duration{3019 * ms}, 11), 4100*ms, 10500*ms)
 		}, "", "0 calls meanwhile"},
 		{"broken", "noticed", func(o *outcome) { o.figures.sent, o.figures.above = 899, 399 }, "", "399 calls too many"},
 		{"broken", "not noticed", func(o *outcome) { o.figures.sent = 500 }, missed, "was not noticed"},
