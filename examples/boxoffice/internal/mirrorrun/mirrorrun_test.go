@@ -95,7 +95,7 @@ func plain(out *bytes.Buffer) string { return strings.Join(strings.Fields(out.St
 func sound() *result {
 	r := &result{elapsed: time.Second, cores: 2, office: figures{}, began: figures{}, load: &readers{turned: []time.Duration{time.Second}}}
 	r.after.Classes = map[string]upstream.Class{"high": {Calls: 100}, "low": {Calls: 350}}
-	r.after.Calls, r.after.Worst.Calls = 450, 470
+	r.after.Calls, r.last.Worst.Calls = 450, 470
 	r.served.Classes = map[string]upstream.Class{"high": {Calls: 110}, "low": {Calls: 360}}
 	return r
 }
@@ -107,8 +107,8 @@ func TestWindowsAboveTheLimit(t *testing.T) {
 		sound bool
 	}{
 		"nothing":      {func(*result) {}, "", true},
-		"a window":     {func(r *result) { r.after.Violations = 1 }, "BROKEN windows above 500", false},
-		"a ban":        {func(r *result) { r.after.Bans = 1 }, "BROKEN windows above 500", false},
+		"a window":     {func(r *result) { r.last.Violations = 1 }, "BROKEN windows above 500", false},
+		"a ban":        {func(r *result) { r.last.Bans = 1 }, "BROKEN windows above 500", false},
 		"no low":       {func(r *result) { r.served.Classes["low"] = upstream.Class{} }, "BROKEN high and low", false},
 		"never fresh":  {func(r *result) { r.load.never = 1 }, "BROKEN every artist", false},
 		"a failure":    {func(r *result) { r.load.failed, r.load.failure = 1, io.EOF }, "BROKEN every read was answered 1 failed, the first with: EOF", false},

@@ -101,8 +101,8 @@ func (r *result) checks() []judge.Check {
 	served := func(class string) int64 { return r.served.Classes[class].Calls - r.before.Classes[class].Calls }
 	turned := percentile.Of(r.load.turned, .95)
 	all := []judge.Check{
-		judge.That("windows above 500 at the upstream", r.after.Violations == 0 && r.after.Bans == 0,
-			"%d; the fullest second had %d calls", r.after.Violations, r.after.Worst.Calls),
+		judge.That("windows above 500 at the upstream", r.last.Violations == 0 && r.last.Bans == 0,
+			"%d; the fullest second had %d calls", r.last.Violations, r.last.Worst.Calls),
 		judge.That("high and low were both served", served("high") > 0 && served("low") > 0, "%d and %d calls", served("high"), served("low")),
 		judge.That("every artist that was followed turned fresh", r.load.never == 0 && len(r.load.turned) > 0,
 			"%d did, %d did not within %v", len(r.load.turned), r.load.never, turnsWithin),

@@ -25,7 +25,8 @@ type result struct {
 	elapsed       time.Duration
 	before, after upstream.Stats // the load
 	served        upstream.Stats // when all its calls were served or failed
-	office        figures        // at its end
+	last          upstream.Stats // after all phases
+	office        figures        // at the end of the load
 	began         figures
 	cpuUpstream   time.Duration
 	cpuOffice     time.Duration
@@ -84,7 +85,11 @@ func measure(ctx context.Context, c settings, o *office, say func(format string,
 		reads.close()
 		r.phases = append(r.phases, phase{name: p.name, reads: reads})
 	}
-	return r, ctx.Err()
+	if err := o.settle(ctx, c.calm); err != nil { // the calls after an outage count too
+		return r, err
+	}
+	r.last, err = witness(ctx, o.http, o.witness)
+	return r, err
 }
 
 func noRedis(o *office) string {
