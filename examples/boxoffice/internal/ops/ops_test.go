@@ -343,6 +343,7 @@ func TestEachCheckCanFail(t *testing.T) {
 		"money without a transfer":    {run(`UPDATE transfers SET status = 'CANCELLED', reason = 'LATE'`), []string{"money", "statistics", "nothing-lost"}, false},
 		"money without a membership":  {run(`UPDATE memberships SET status = 'CANCELLED', activated_at = NULL`), []string{"money", "statistics", "nothing-lost"}, false},
 		"a wrong counter":             {run(`UPDATE stats SET value = value + 1 WHERE name = 'refund_amount'`), []string{"statistics"}, false},
+		"a counter that is gone":      {run(`DELETE FROM stats WHERE name = 'refund_amount'`), []string{"statistics"}, false},
 		"a missing count":             {run(`UPDATE stats SET value = value - 1 WHERE name = 'reservations_created'`), []string{"statistics"}, false},
 		"an effect twice":             {run(`INSERT INTO effects (consumer_group, event_id, event_type, aggregate_id, effect, handled_at) SELECT consumer_group, event_id, event_type, aggregate_id, effect, 1 FROM effects LIMIT 1`), []string{"handled-once"}, false},
 		"an effect lost":              {run(`DELETE FROM effects WHERE effect_id = (SELECT MIN(effect_id) FROM effects WHERE consumer_group = 'event-payment-consumer')`), []string{"nothing-lost"}, false},

@@ -61,8 +61,8 @@ FROM memberships m JOIN payments p ON p.payment_id = m.payment_id
 WHERE m.status = 'ACTIVE' AND p.status <> 'SUCCESS'
 
 -- name: Statistics
-SELECT s.name || ' is ' || s.value || ', the rows say ' || e.expected
-FROM stats s JOIN (
+SELECT e.name || CASE WHEN s.name IS NULL THEN ' is missing' ELSE ' is ' || s.value END || ', the rows say ' || e.expected
+FROM (
   SELECT 'reservations_created' AS name, COUNT(*) AS expected FROM reservations
   UNION ALL SELECT 'reservations_confirmed', COUNT(*) FROM reservations WHERE confirmed_at IS NOT NULL
   UNION ALL SELECT 'reservations_cancelled', COUNT(*) FROM reservations WHERE status = 'CANCELLED'
@@ -71,8 +71,8 @@ FROM stats s JOIN (
   UNION ALL SELECT 'transfers_completed', COUNT(*) FROM transfers WHERE status = 'COMPLETED'
   UNION ALL SELECT 'transfers_cancelled', COUNT(*) FROM transfers WHERE status = 'CANCELLED'
   UNION ALL SELECT 'memberships', COUNT(*) FROM memberships WHERE activated_at IS NOT NULL
-) e ON e.name = s.name
-WHERE s.value <> e.expected
+) e LEFT JOIN stats s ON s.name = e.name
+WHERE s.name IS NULL OR s.value <> e.expected
 
 -- name: HandledOnce
 SELECT consumer_group || ' handled event ' || event_id || ' ' || COUNT(*) || ' times'
