@@ -11,7 +11,8 @@
 //	seat-sold-once              a seat is in two CONFIRMED reservations
 //	held-seats                  a held seat is not of a PENDING reservation, or the other way round
 //	money                       a CONFIRMED reservation, completed transfer or active membership is without
-//	                            its payment, or a payment that was kept is without one of these
+//	                            its payment, or a payment that was kept is without one of these, or the
+//	                            receiver of a completed transfer without the ticket
 //	gateway-ledger              the gateway's charges differ from the payments, or a key was charged twice
 //	statistics                  a counter differs from the rows it counts
 //	handled-once                a consumer group took effect twice for one event

@@ -52,6 +52,11 @@ SELECT 'transfer ' || t.transfer_id || ' is COMPLETED and its payment is ' || p.
 FROM transfers t JOIN payments p ON p.payment_id = t.payment_id
 WHERE t.status = 'COMPLETED' AND p.status <> 'SUCCESS'
 UNION ALL
+SELECT 'transfer ' || t.transfer_id || ' is COMPLETED and its receiver has not the ticket'
+FROM transfers t JOIN reservations r ON r.reservation_id = t.reservation_id
+WHERE t.status = 'COMPLETED' AND r.member_id <> t.to_member_id AND NOT EXISTS (
+  SELECT 1 FROM transfers o WHERE o.reservation_id = t.reservation_id AND o.status = 'COMPLETED' AND o.from_member_id = t.to_member_id)
+UNION ALL
 SELECT 'payment ' || p.payment_id || ' was kept and its membership is ' || COALESCE(m.status, 'missing')
 FROM payments p LEFT JOIN memberships m ON m.payment_id = p.payment_id
 WHERE p.type = 'membership' AND p.status = 'SUCCESS' AND (m.status IS NULL OR m.status <> 'ACTIVE')
