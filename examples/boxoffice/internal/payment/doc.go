@@ -44,7 +44,9 @@
 //	approved, declined and timed-out charges settle                   TestOutcomes
 //	a crash before or after the call makes one charge                 TestCrash
 //	two executors at once make one charge and one event               TestTwoExecutors
+//	locked payments are looked at once in a while                     TestClaimOfLocked
 //	an unreachable gateway delays, and decides nothing                TestGatewayDown
+//	a question that it refuses decides nothing either                 TestRefusedQuestion
 //	the charge of another request under the key pays nothing          TestChargeOfAnotherRequest
 //	an answer about another key decides nothing                       TestAnswerOfAnotherKey
 //	texts of the gateway, however long, delay no outcome              TestGatewayTexts

@@ -196,6 +196,9 @@ func (x *Executor) claim(ctx context.Context, limit int) ([]claimed, time.Durati
 	if err != nil {
 		return nil, x.cfg.Look, fmt.Errorf("payment: claim: %w", err)
 	}
+	if len(batch) == 0 { // others have locked what is due
+		return nil, x.cfg.Look, nil
+	}
 	return batch, 0, nil
 }
 

@@ -1,0 +1,35 @@
+package payment
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
+)
+
+// Due payments that another transaction has locked are looked at once in a while, and not all
+// the time.
+func TestClaimOfLocked(t *testing.T) {
+	s, err := store.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "boxoffice.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	p, err := New(s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.sql.NextDue = `SELECT 0` // SKIP LOCKED, which a file has not
+	x, err := NewExecutor(p, NewGateway("http://127.0.0.1:1", time.Second, 1), ExecutorConfig{Holder: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if batch, wait, err := x.claim(t.Context(), 1); err != nil || len(batch) > 0 || wait != x.cfg.Look {
+		t.Errorf("%d claimed, and the next look after %v: %v", len(batch), wait, err)
+	}
+}
