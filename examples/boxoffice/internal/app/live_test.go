@@ -255,6 +255,35 @@ func TestStreamsWhileRedisDown(t *testing.T) {
 	mine.stays()
 }
 
+// A panic is an error of the server, and half an answer is not a whole one.
+func TestObservePanics(t *testing.T) {
+	t.Parallel()
+	s := &server{requests: ops.NewRequests(), log: slog.New(slog.DiscardHandler)}
+	server := httptest.NewServer(s.observe(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/half" {
+			_, _ = io.WriteString(w, "[1, 2") // the client waits for it
+		}
+		panic("spoiled")
+	})))
+	t.Cleanup(server.Close)
+	answer, err := server.Client().Get(server.URL + "/whole")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusInternalServerError {
+		t.Errorf("a panic is answered %s", answer.Status)
+	}
+	if answer, err = server.Client().Get(server.URL + "/half"); err == nil {
+		var text []byte
+		text, err = io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if err == nil {
+			t.Errorf("half an answer was read as a whole one: %s %q", answer.Status, text)
+		}
+	}
+}
+
 // TestObserveLetsThrough: a handler behind it flushes, sets deadlines and takes the
 // connection over.
 func TestObserveLetsThrough(t *testing.T) {

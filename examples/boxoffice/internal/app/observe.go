@@ -17,12 +17,13 @@ func (s *server) observe(next http.Handler) http.Handler {
 		began := time.Now()
 		seen := &recorder{ResponseWriter: w}
 		defer func() {
+			begun := false
 			if v := recover(); v != nil {
 				if v == http.ErrAbortHandler { //nolint:errorlint // the very value, by contract
 					panic(v)
 				}
 				s.log.ErrorContext(r.Context(), "request panicked", "method", r.Method, "route", r.Pattern, "panic", v, "stack", string(debug.Stack()))
-				if seen.status == 0 {
+				if begun = seen.status != 0; !begun {
 					http.Error(seen, "something went wrong in the box office", http.StatusInternalServerError)
 				}
 			}
@@ -30,6 +31,9 @@ func (s *server) observe(next http.Handler) http.Handler {
 				seen.status = http.StatusOK
 			}
 			s.requests.Observe(routes.Of(r), r.Method, seen.status, seen.until().Sub(began))
+			if begun {
+				panic(http.ErrAbortHandler) // the client must not take the half of an answer for a whole one
+			}
 		}()
 		next.ServeHTTP(seen, r)
 	})
