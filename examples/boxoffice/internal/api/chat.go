@@ -29,8 +29,8 @@ type chatRoutes struct {
 func (c chatRoutes) mount(g *guard) {
 	g.member("GET /api/rooms/{id}/messages", c.messages)
 	g.writes("POST /api/rooms/{id}/messages", c.say)
-	g.writes("POST /api/rooms/{id}/join", c.joinRoom)
-	g.writes("DELETE /api/rooms/{id}/join", c.leaveRoom)
+	g.writes("POST /api/rooms/{id}/join", act(c.chat.Join))
+	g.writes("DELETE /api/rooms/{id}/join", act(c.chat.Leave))
 	g.public("GET /api/rooms/{id}/ws", c.room)
 }
 
@@ -84,14 +84,6 @@ func (c chatRoutes) send(w http.ResponseWriter, r *http.Request, member, room st
 		return "", invalid("text", `the field "text" is missing`)
 	}
 	return c.chat.Send(r.Context(), member, room, *body.Text)
-}
-
-func (c chatRoutes) joinRoom(w http.ResponseWriter, r *http.Request, member string) error {
-	return done(w, c.chat.Join(r.Context(), member, r.PathValue("id")))
-}
-
-func (c chatRoutes) leaveRoom(w http.ResponseWriter, r *http.Request, member string) error {
-	return done(w, c.chat.Leave(r.Context(), member, r.PathValue("id")))
 }
 
 // room opens a WebSocket, and is open for as long as the client stays.

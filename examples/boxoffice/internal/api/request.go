@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -152,6 +153,13 @@ func done(w http.ResponseWriter, err error) error {
 		w.WriteHeader(http.StatusNoContent)
 	}
 	return err
+}
+
+// act handles what a member does to the thing in the path.
+func act(do func(ctx context.Context, member, id string) error) memberHandler {
+	return func(w http.ResponseWriter, r *http.Request, member string) error {
+		return done(w, do(r.Context(), member, r.PathValue("id")))
+	}
 }
 
 // each presents all of a list; never nil.

@@ -22,16 +22,16 @@ type socialRoutes struct {
 }
 
 func (s socialRoutes) mount(g *guard) {
-	g.writes("POST /api/shows/{id}/like", s.like)
-	g.writes("DELETE /api/shows/{id}/like", s.unlike)
+	g.writes("POST /api/shows/{id}/like", act(s.social.Like))
+	g.writes("DELETE /api/shows/{id}/like", act(s.social.Unlike))
 	g.member("GET /api/me/likes", s.likes)
 
 	g.public("GET /api/shows/{id}/comments", s.comments)
 	g.writes("POST /api/shows/{id}/comments", s.comment)
-	g.writes("DELETE /api/comments/{id}", s.deleteComment)
+	g.writes("DELETE /api/comments/{id}", act(s.social.DeleteComment))
 
-	g.writes("POST /api/members/{id}/follow", s.follow)
-	g.writes("DELETE /api/members/{id}/follow", s.unfollow)
+	g.writes("POST /api/members/{id}/follow", act(s.social.Follow))
+	g.writes("DELETE /api/members/{id}/follow", act(s.social.Unfollow))
 	g.member("GET /api/me/follows", s.follows)
 
 	g.public("GET /api/shows/{id}/vote", s.poll)
@@ -41,25 +41,9 @@ func (s socialRoutes) mount(g *guard) {
 	g.public("POST /api/shows/{id}/view", g.bounded(s.view))
 }
 
-func (s socialRoutes) like(w http.ResponseWriter, r *http.Request, member string) error {
-	return done(w, s.social.Like(r.Context(), member, r.PathValue("id")))
-}
-
-func (s socialRoutes) unlike(w http.ResponseWriter, r *http.Request, member string) error {
-	return done(w, s.social.Unlike(r.Context(), member, r.PathValue("id")))
-}
-
 func (s socialRoutes) likes(w http.ResponseWriter, r *http.Request, member string) error {
 	shows, err := s.social.Liked(r.Context(), member)
 	return reply(w, http.StatusOK, map[string]any{"shows": shows}, err)
-}
-
-func (s socialRoutes) follow(w http.ResponseWriter, r *http.Request, member string) error {
-	return done(w, s.social.Follow(r.Context(), member, r.PathValue("id")))
-}
-
-func (s socialRoutes) unfollow(w http.ResponseWriter, r *http.Request, member string) error {
-	return done(w, s.social.Unfollow(r.Context(), member, r.PathValue("id")))
 }
 
 func (s socialRoutes) follows(w http.ResponseWriter, r *http.Request, member string) error {
@@ -111,10 +95,6 @@ func (s socialRoutes) comment(w http.ResponseWriter, r *http.Request, member str
 	}
 	written, err := s.social.Comment(r.Context(), member, r.PathValue("id"), text)
 	return reply(w, http.StatusCreated, presentComment(written), err)
-}
-
-func (s socialRoutes) deleteComment(w http.ResponseWriter, r *http.Request, member string) error {
-	return done(w, s.social.DeleteComment(r.Context(), member, r.PathValue("id")))
 }
 
 type pollJSON struct {
