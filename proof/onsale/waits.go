@@ -5,6 +5,7 @@ import (
 	"container/heap"
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -116,7 +117,11 @@ func (w Waits) Run(ctx context.Context) (WaitsReport, error) {
 			}
 		}
 	}
-	return r.report(), nil
+	report := r.report()
+	if math.IsNaN(report.People) {
+		return report, fmt.Errorf("%s: no one who was told a wait has entered", w.Name)
+	}
+	return report, nil
 }
 
 func (r *waitsRun) visit(ctx context.Context, visits ...driver.Visit) (driver.Visited, error) {

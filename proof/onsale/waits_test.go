@@ -47,6 +47,15 @@ func TestWaitsFindLies(t *testing.T) {
 	}
 }
 
+// TestWaitsOfNoOne: a share of no one is no number, which no comparison finds too small.
+func TestWaitsOfNoOne(t *testing.T) {
+	w := AllWaits(7)[0]
+	w.People, w.Threshold, w.Missing = 40, 5, 1
+	if r, err := w.Run(t.Context()); err == nil {
+		t.Errorf("without anyone who came: %+v", r)
+	}
+}
+
 func TestNear(t *testing.T) {
 	for _, c := range []struct {
 		told, truth time.Duration
