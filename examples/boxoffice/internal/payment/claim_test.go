@@ -1,6 +1,10 @@
 package payment
 
 import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"testing"
 	"time"
@@ -31,5 +35,26 @@ func TestClaimOfLocked(t *testing.T) {
 	}
 	if batch, wait, err := x.claim(t.Context(), 1); err != nil || len(batch) > 0 || wait != x.cfg.Look {
 		t.Errorf("%d claimed, and the next look after %v: %v", len(batch), wait, err)
+	}
+}
+
+// A ledger whose pages do not go on is an error, and not read for ever.
+func TestLedgerGoesOn(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"charges": [{"key": "k"}], "next": 1}`) // the client is this test
+	}))
+	t.Cleanup(server.Close)
+	g := NewGateway(server.URL, time.Second, 1)
+	t.Cleanup(g.Close)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	n := 0
+	err := g.Charges(ctx, func(Charge) {
+		if n++; n > 10 {
+			stop()
+		}
+	})
+	if err == nil || n > 2 {
+		t.Errorf("%d charges: %v", n, err)
 	}
 }

@@ -126,8 +126,11 @@ func (g *Gateway) Charges(ctx context.Context, each func(Charge)) error {
 		for _, c := range page.Charges {
 			each(c)
 		}
-		if page.Next == 0 {
+		switch {
+		case page.Next == 0:
 			return nil
+		case page.Next <= after:
+			return fmt.Errorf("payment: the page of the gateway's ledger after %d says that %d is next", after, page.Next)
 		}
 		after = page.Next
 	}
