@@ -119,7 +119,7 @@ func (w Waits) Run(ctx context.Context) (WaitsReport, error) {
 	}
 	report := r.report()
 	if math.IsNaN(report.People) {
-		return report, fmt.Errorf("%s: no one who was told a wait has entered", w.Name)
+		return report, fmt.Errorf("%s: of those that were told a wait, none has entered", w.Name)
 	}
 	return report, nil
 }

@@ -52,7 +52,7 @@ func TestWaitsOfNoOne(t *testing.T) {
 	w := AllWaits(7)[0]
 	w.People, w.Threshold, w.Missing = 40, 5, 1
 	if r, err := w.Run(t.Context()); err == nil {
-		t.Errorf("without anyone who came: %+v", r)
+		t.Errorf("without any person that came: %+v", r)
 	}
 }
 
