@@ -122,6 +122,16 @@ func laneMembersStandInLine(p *player) {
 	p.threshold(1000)
 	p.calls("all", members[1], members[3], members[4], members[5], "l1", "l2", "l3", members[0])
 	refused("a lane that there is not", steps.Try(func() { p.joinLane("nobility", "x") }))
+	p = p.other(withLanes(driver.Lane{Name: "member", Share: 0.5}))
+	p.joinLane("member", names("gone", 40)...)
+	p.join("l1", "l2")
+	p.joinLane("member", "last")
+	p.leave(names("gone", 40)...)
+	p.r.Batch = 1
+	p.threshold(1000)
+	if got := p.turns(2); !slices.Equal(got, []string{"l1", "last"}) {
+		steps.Fail("behind users of the lane who left the turns were those of %v", got)
+	}
 }
 
 // sharesOfOperatorsHold from their settings on, whatever the rules say; older settings, and

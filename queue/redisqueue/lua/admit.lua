@@ -810,20 +810,25 @@ local function may()
   return max(0, min(without + silent, batch - room[21], waiting + returning))
 end
 
--- members are up to n users at the front of a lane, without the void ones, which go.
+-- members are up to n users at the front of a lane. The void ones go; so that they hold up no
+-- member, it looks behind them, within bounds.
 local function members(key, n)
-  local found, users, live, void = call('ZRANGE', key, 0, n - 1, 'WITHSCORES'), {}, {}, {}
-  if #found == 0 then return live end
-  for i = 1, #found, 2 do users[#users + 1] = found[i] end
-  local lined = call('ZMSCORE', KEYS[3], spread(users))
-  for i = 1, #users do
-    if lined[i] and tonumber(lined[i]) == tonumber(found[2 * i]) then
-      live[#live + 1] = {users[i], tonumber(found[2 * i])}
-    else
-      void[#void + 1] = users[i]
+  local live, void
+  repeat
+    local found, users = call('ZRANGE', key, 0, n - 1, 'WITHSCORES'), {}
+    live, void = {}, {}
+    for i = 1, #found, 2 do users[#users + 1] = found[i] end
+    local lined = #users > 0 and call('ZMSCORE', KEYS[3], spread(users))
+    for i = 1, #users do
+      if lined[i] and tonumber(lined[i]) == tonumber(found[2 * i]) then
+        live[#live + 1] = {users[i], tonumber(found[2 * i])}
+      else
+        void[#void + 1] = users[i]
+      end
     end
-  end
-  if #void > 0 then call('ZREM', key, spread(void)) end
+    if #void > 0 then call('ZREM', key, spread(void)) end
+    n = 2 * n
+  until #void == 0 or n > 1000
   return live
 end
 
