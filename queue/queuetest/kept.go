@@ -16,6 +16,7 @@ func keptCases() []testCase {
 		{Name: "kept-place-is-used-once", Needs: clock, Run: play(keptPlaceIsUsedOnce)},
 		{Name: "no-place-is-kept", Needs: clock, Run: play(noPlaceIsKept)},
 		{Name: "returners-take-every-fourth-turn", Needs: clock, Run: play(returnersTakeEveryFourthTurn)},
+		{Name: "returners-take-places-in-order", Needs: clock, Run: play(returnersTakePlacesInOrder)},
 		{Name: "returners-raise-no-position", Needs: clock, Run: play(returnersRaiseNoPosition)},
 	}
 }

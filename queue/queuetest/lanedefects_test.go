@@ -34,6 +34,11 @@ func laneDefects() []defect {
 				o.Ahead += s.Returning
 			}
 		})},
+		{"takes turns of returners for equal", []string{"returners-take-places-in-order"}, answered(func(_ *backend, _ call, _ driver.Visit, _ driver.State, o *driver.Outcome) {
+			if o.Turn && o.Returner {
+				o.Ahead = 0
+			}
+		})},
 		{"gives turns of returners before the line", []string{"returners-take-every-fourth-turn", "random-walks"}, admitting(func(_ *backend, c call) (driver.Admission, error) {
 			a, err := c.admit()
 			slices.SortFunc(a.Admitted, func(a, b driver.Admitted) int { return int(a.Order - b.Order) })

@@ -38,6 +38,20 @@ func returnersTakeEveryFourthTurn(p *player) {
 	}
 }
 
+// returnersTakePlacesInOrder, also those whose orders follow one another.
+func returnersTakePlacesInOrder(p *player) {
+	p.r = keeping()
+	users, orders := p.crowd("r", 4)
+	p.visit(p.silent(users, orders)...)
+	p.threshold(4)
+	p.calls("four places", users...)
+	p.threshold(1)
+	for i := 3; i > 0; i-- {
+		p.answers(driver.Visit{Kind: driver.Heartbeat, User: users[i]}, driver.Outcome{Status: driver.Waiting, Order: orders[i], Ahead: i, Turn: true, Returner: true})
+	}
+	p.takes(driver.Heartbeat, users[0], orders[0])
+}
+
 // returnersRaiseNoPosition of the line: not by coming back, not by their turns, and not by
 // taking a place.
 func returnersRaiseNoPosition(p *player) {

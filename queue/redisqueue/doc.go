@@ -53,7 +53,7 @@
 //	{event}:active          ZSET    expiry in ms -> user                     of those inside
 //	{event}:active-seen     ZSET    last sign of life in ms -> user          of those inside
 //	{event}:turns           ZSET    order -> taker, -order -> silent user;
-//	                                of a returner the order + 2^54           of those entitled
+//	                                of a returner the order * 2^54           of those entitled
 //	{event}:reserved        ZSET    ms -> entitled user: when silent or over of these
 //	{event}:entry           HASH    user -> order and times                  of these and those inside
 //	{event}:missed          ZSET    those entitled, and no-shows that may

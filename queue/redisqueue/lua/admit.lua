@@ -18,7 +18,7 @@
 -- KEYS[13] missed   ZSET    until when in ms -> user: turns, and no-shows with a right to their old order
 -- KEYS[14] stays    STRING  how long users stay; see stays.lua
 -- KEYS[15] turns    ZSET    order -> taker, and -order -> silent user: their turn has come; the
---                           orders of returners are higher by BEHIND
+--                           orders of returners are times BEHIND
 -- KEYS[16] settings STRING  which settings the room has; see settings.lua
 -- KEYS[17] lanes    STRING  packed doubles: users that came back to a kept order; credits of
 --                           the returners and of each lane. Without it there are none of both
@@ -77,7 +77,8 @@ local seen_at = 22 + lane_count + 1
 local span = minutes * 60000
 
 -- All turns are entitled; of these are laned those that came in a lane, and called those
--- of returners, with called_silent of them silent. returning wait for their turn.
+-- of returners, with called_silent of them silent. returning wait for their turn. A double
+-- holds BEHIND times an order exactly, and would round the sum of the two.
 -- BEHIND, BETWEEN = 2 ^ 54, 2 ^ 53
 local room, threshold, waiting, active, entitled, silent
 local credits, credits_changed, laned, called, called_silent, returning = nil, false, 0, 0, 0, 0
@@ -919,11 +920,11 @@ if n > 0 then
   n = #all
   local due, until_ = format('%.17g', now + min(turn, no_show)), format('%.17g', now + max(grace, no_show))
   local turns, dues, rights, entries, behind, by_lane = {}, {}, {}, {}, {}, {}
-  for i = 1, #back do behind[back[i][1]] = 2 ^ 54 end
+  for i = 1, #back do behind[back[i][1]] = true end
   for i = 1, #from_lanes do by_lane[from_lanes[i][1]] = true end
   for i = 1, n do
     local user, order = all[i][1], all[i][2]
-    turns[2 * i - 1], turns[2 * i] = format('%d', order + (behind[user] or 0)), user
+    turns[2 * i - 1], turns[2 * i] = format('%.0f', behind[user] and order * 2 ^ 54 or order), user
     dues[2 * i - 1], dues[2 * i] = due, user
     rights[2 * i - 1], rights[2 * i] = until_, user
     entries[2 * i - 1], entries[2 * i] = user, pack('<dd', order, now)

@@ -130,11 +130,11 @@ if n > 0 then
   n = #all
   local due, until_ = format('%.17g', now + min(turn, no_show)), format('%.17g', now + max(grace, no_show))
   local turns, dues, rights, entries, behind, by_lane = {}, {}, {}, {}, {}, {}
-  for i = 1, #back do behind[back[i][1]] = BEHIND end
+  for i = 1, #back do behind[back[i][1]] = true end
   for i = 1, #from_lanes do by_lane[from_lanes[i][1]] = true end
   for i = 1, n do
     local user, order = all[i][1], all[i][2]
-    turns[2 * i - 1], turns[2 * i] = format('%d', order + (behind[user] or 0)), user
+    turns[2 * i - 1], turns[2 * i] = format('%.0f', behind[user] and order * BEHIND or order), user
     dues[2 * i - 1], dues[2 * i] = due, user
     rights[2 * i - 1], rights[2 * i] = until_, user
     entries[2 * i - 1], entries[2 * i] = user, pack('<dd', order, now)

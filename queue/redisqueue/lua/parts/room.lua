@@ -17,7 +17,7 @@
 -- KEYS[13] missed   ZSET    until when in ms -> user: turns, and no-shows with a right to their old order
 -- KEYS[14] stays    STRING  how long users stay; see stays.lua
 -- KEYS[15] turns    ZSET    order -> taker, and -order -> silent user: their turn has come; the
---                           orders of returners are higher by BEHIND
+--                           orders of returners are times BEHIND
 -- KEYS[16] settings STRING  which settings the room has; see settings.lua
 -- KEYS[17] lanes    STRING  packed doubles: users that came back to a kept order; credits of
 --                           the returners and of each lane. Without it there are none of both
@@ -76,7 +76,8 @@ local seen_at = LANE + lane_count + 1
 local span = minutes * 60000
 
 -- All turns are entitled; of these are laned those that came in a lane, and called those
--- of returners, with called_silent of them silent. returning wait for their turn.
+-- of returners, with called_silent of them silent. returning wait for their turn. A double
+-- holds BEHIND times an order exactly, and would round the sum of the two.
 local BEHIND, BETWEEN = 2 ^ 54, 2 ^ 53
 local room, threshold, waiting, active, entitled, silent
 local credits, credits_changed, laned, called, called_silent, returning = nil, false, 0, 0, 0, 0
