@@ -122,6 +122,17 @@ func noShowEndsTheTurn(p *player) {
 	if s := p.state(); s.NoShows != 1 || s.Expired != 0 {
 		steps.Fail("one did not show up, and the room is %+v", s)
 	}
+	p = p.other(rules)
+	users, _ = p.crowd("many", 300)
+	p.threshold(len(users))
+	p.calls("many places", users...)
+	p.h.Advance(p.r.Seen + time.Second)
+	for range 10 { // a call may do a part
+		p.threshold(0)
+	}
+	if s := p.state(); s.NoShows != 300 || s.Entitled != 0 {
+		steps.Fail("300 did not show up, and the room is %+v", s)
+	}
 }
 
 // missedTurnComesBack: within Seen of the turn among the returners, also without a

@@ -748,7 +748,8 @@ end
 -- release that reserved places may have put a user back into the line: that turn is over.
 local function lapse(n)
   if entitled == 0 then return end
-  for _, user in ipairs(call('ZRANGEBYSCORE', KEYS[11], '-inf', now, 'LIMIT', 0, n)) do
+  local due = call('ZRANGEBYSCORE', KEYS[11], '-inf', now, 'LIMIT', 0, n)
+  for _, user in ipairs(due) do
     local score, order, last = tonumber(call('ZSCORE', KEYS[15], user) or nil), entry_of(user)
     if not score then
       call('ZREM', KEYS[11], user)
@@ -766,11 +767,13 @@ local function lapse(n)
       miss(user, order, last, score)
     end
   end
+  return #due
 end
 
--- clean does what is over, at most n, and returns how many it was.
+-- clean does what is over, at most n, and returns how many it was. MISSED has the turns that
+-- are over until lapse has seen them all.
 local function clean(n)
-  lapse(n)
+  if lapse(n) == n then return n end
   local over = call('ZRANGEBYSCORE', KEYS[9], '-inf', now, 'LIMIT', 0, n)
   for _, user in ipairs(over) do expire(user) end
   local left = n - #over
