@@ -101,3 +101,28 @@ func TestPlacesWithinACall(t *testing.T) {
 		}
 	}
 }
+
+// TestAChunkWhileTimePasses: users expire between the scripts of a call, of which the last one
+// may give one turn.
+func TestAChunkWhileTimePasses(t *testing.T) {
+	t.Parallel()
+	client := servers["redis"](t)
+	r := newRoom(t, client, redistest.Prefix(t, client), 2)
+	now, step := time.Now().UnixMicro(), int64(0)
+	redisqueue.Clocked(r.store, func() int64 { now += step; return now })
+	r.check("a")
+	now += 4e6
+	r.check("b")
+	for i := range 3 {
+		var line []driver.Visit
+		for j := range 200 {
+			line = append(line, driver.Visit{User: fmt.Sprint(i, "/", j)})
+		}
+		r.visit(line...)
+	}
+	r.rules.Threshold, r.rules.Batch = 1000, 1000
+	now, step = now+r.rules.Active.Microseconds()-5e6, 1e6
+	if a := r.admit(); len(a.Admitted) != driver.MaxChunk || a.Expired != 2 {
+		t.Errorf("%d turns, and the room is %+v", len(a.Admitted), a.State)
+	}
+}

@@ -801,7 +801,7 @@ end
 --   and a ZREM for each; see doc.go for times.
 local most = unpack('<d', ARGV[1], rest)
 open()
-local left = max(most / 5, most - clean(most))
+local left = math.ceil(max(most / 5, most - clean(most)))
 if clock < room[20] or clock - room[20] >= tick then
   room[20], room[21], changed = clock, 0, true
 end

@@ -8,7 +8,7 @@
 --   and a ZREM for each; see doc.go for times.
 local most = unpack('<d', ARGV[1], rest)
 open()
-local left = max(most / 5, most - clean(most))
+local left = math.ceil(max(most / 5, most - clean(most)))
 if clock < room[TICK] or clock - room[TICK] >= tick then
   room[TICK], room[TAKEN], changed = clock, 0, true
 end
