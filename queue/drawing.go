@@ -207,8 +207,8 @@ func (d *drawing) reveal(ctx context.Context, at driver.Drawn) (driver.Drawn, er
 				return ErrNoDraw
 			}
 			drawn := *s.Draw
-			drawn.Root, drawn.Beacon = at.Root, d.setting.Draw.Beacon // an operator may have named another too late
-			s.Draw = &drawn
+			drawn.Root, drawn.Beacon = at.Root, d.setting.Draw.Beacon
+			s.Draw, s.Opens = &drawn, at.Opens.UTC() // an operator may have set others too late
 			return nil
 		})
 		cancel()

@@ -50,9 +50,12 @@ func (r *Room) OpenAt(ctx context.Context, event string, at time.Time, beacon st
 	case !at.IsZero() && at.Sub(now.Now) < 2*driver.FreezeBefore:
 		return State{}, invalid("the opening is at %s; give a time at least %s from now", at.Format(time.RFC3339), 2*driver.FreezeBefore)
 	}
-	state, err := r.changeOpening(ctx, event, driver.Change{}, func(s *Setting) {
+	state, err := r.changeOpening(ctx, event, driver.Change{}, func(s *Setting) error {
+		if s.Draw != nil && len(s.Draw.Root) > 0 {
+			return errFrozen
+		}
 		if s.Opens = at.UTC().Truncate(time.Millisecond); at.IsZero() {
-			return // the seed stays: the room may freeze before this reaches it
+			return nil // the seed stays: the room may freeze before this reaches it
 		}
 		var drawn SealedDraw
 		if s.Draw != nil { // the commitment of an opening that is moved stays
@@ -65,12 +68,15 @@ func (r *Room) OpenAt(ctx context.Context, event string, at time.Time, beacon st
 		}
 		drawn.Beacon = beacon
 		s.Draw = &drawn
+		return nil
 	})
 	if err == nil && state.Phase != driver.Gathering {
-		return State{}, invalid("the room froze before the change reached it, and opens as it was to; clear it to set another opening")
+		return State{}, errFrozen
 	}
 	return state, err
 }
+
+var errFrozen = invalid("the room froze before the change reached it, and opens as it was to; clear it to set another opening")
 
 // settingOf is the setting of an event, at most a second old.
 func (l *line) settingOf(ctx context.Context) (Setting, error) {

@@ -376,6 +376,10 @@ func TestOpenAtRefuses(t *testing.T) {
 		time.Sleep(time.Until(p.opens) + 5*time.Second)
 		_, err = p.room.OpenAt(t.Context(), "show-1", time.Now().Add(time.Hour), "")
 		require.ErrorContains(t, err, "clear it")
+		p.store.flush(t)
+		_, err = p.room.OpenAt(t.Context(), "show-1", time.Now().Add(time.Hour), "")
+		require.ErrorContains(t, err, "clear it")
+		require.True(t, p.opens.Equal(p.mustPublished().Opens), "an opening that is over stays in the settings")
 		_, err = p.room.Clear(t.Context(), "show-1")
 		require.NoError(t, err)
 		require.Equal(t, queue.Active, check(t, p.room, "new", "").Status, "a cleared room is open")
@@ -419,6 +423,7 @@ func TestAnOpeningThatIsTakenBackTooLate(t *testing.T) {
 		defer run(t, p.room)()
 		p.tooLate(time.Time{}, "")
 		time.Sleep(time.Until(p.opens) + 3*time.Second)
+		require.True(t, p.opens.Equal(p.mustPublished().Opens), "the settings have the opening that holds")
 		require.Equal(t, 3, p.order().len)
 		p.enter(p.order(), 1)
 	})
@@ -442,6 +447,7 @@ func TestABeaconThatIsNamedTooLate(t *testing.T) {
 		time.Sleep(time.Until(p.opens) + 3*time.Second)
 		pub := p.mustPublished()
 		require.Equal(t, "the value of "+pub.Beacon, string(pub.Value))
+		require.True(t, p.opens.Equal(pub.Opens), "the settings have the opening that holds")
 	})
 }
 

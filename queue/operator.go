@@ -74,7 +74,7 @@ func (r *Room) change(ctx context.Context, event string, c driver.Change) (State
 }
 
 // changeOpening makes a change, and sets the opening in the settings, if open is not nil.
-func (r *Room) changeOpening(ctx context.Context, event string, c driver.Change, open func(*Setting)) (State, error) {
+func (r *Room) changeOpening(ctx context.Context, event string, c driver.Change, open func(*Setting) error) (State, error) {
 	if err := checkEvent(event); err != nil {
 		return State{}, err
 	}
@@ -110,7 +110,7 @@ func (l *line) change(ctx context.Context, c driver.Change) (state State, err er
 
 // keep saves a change in the settings, if there are any, and makes it one of all that
 // is set.
-func (r *Room) keep(ctx context.Context, event string, c *driver.Change, open func(*Setting)) error {
+func (r *Room) keep(ctx context.Context, event string, c *driver.Change, open func(*Setting) error) error {
 	if r.cfg.Settings == nil {
 		return nil
 	}
@@ -127,11 +127,11 @@ func (r *Room) keep(ctx context.Context, event string, c *driver.Change, open fu
 		if c.Challenge != nil {
 			s.Challenge = c.Challenge
 		}
-		if open != nil {
-			open(s)
-		}
 		if c.Clear && s.Draw != nil && len(s.Draw.Root) > 0 {
 			s.Opens, s.Draw = time.Time{}, nil // it is over
+		}
+		if open != nil {
+			return open(s)
 		}
 		return nil
 	})
