@@ -109,6 +109,17 @@ func TestDraw(t *testing.T) {
 					require.InDelta(t, 7*24, ttl.Hours(), 1, name)
 				}
 			}
+			// The room lapses before its draw, and opens once more.
+			require.NoError(t, client.Del(t.Context(), prefix+"{e}:room").Err())
+			_, err = p.queue.Clear(t.Context(), "e")
+			require.NoError(t, err)
+			_, err = p.queue.OpenAt(t.Context(), "e", p.room.visit().Now.Add(time.Hour), "")
+			require.NoError(t, err)
+			p.ahead.Add(time.Hour.Microseconds())
+			d, err := p.store.(driver.Drawer).Draw(t.Context(), "e", p.rules, driver.DrawStep{Kind: driver.DrawFreeze, Holder: 1})
+			require.NoError(t, err)
+			require.Equal(t, driver.Frozen, d.Phase)
+			require.Empty(t, d.Seed, "it is published with the next leaves")
 		})
 	}
 }

@@ -625,6 +625,7 @@ if held == 1 then
     limit = room[4]
     call('HSET', KEYS[seen_at + 2], 'limit', format('%.0f', limit))
     call('UNLINK', KEYS[seen_at + 3])
+    call('HDEL', KEYS[seen_at + 2], 'root', 'seed', 'beacon') -- of a room that lapsed before its draw
     add(4, waiting)
     enter(1)
   elseif kind == 2 then

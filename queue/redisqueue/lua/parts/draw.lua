@@ -82,6 +82,7 @@ if held == 1 then
     limit = room[HIGHEST]
     call('HSET', DRAW, 'limit', format('%.0f', limit))
     call('UNLINK', LEAVES)
+    call('HDEL', DRAW, 'root', 'seed', 'beacon') -- of a room that lapsed before its draw
     add(HIGHEST, waiting)
     enter(1)
   elseif kind == LIST then
