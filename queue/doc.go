@@ -79,7 +79,8 @@
 //	before its opening a room admits no user, and none has
 //	a position                                            TestAnOpening, closed-until-the-opening
 //	at the opening users have the places of the draw, and
-//	later ones are behind them                            TestAnOpening, the-draw-orders-the-line
+//	later ones are behind them                            TestAnOpening, the-draw-orders-the-line,
+//	                                                      tickets-between-freeze-and-list
 //	silent users take no part, hidden tabs do             TestSilentUsersAreNotDrawn
 //	a draw goes on after a kill at any step               TestADrawGoesOn, a-draw-has-one-holder,
 //	                                                      steps-of-a-draw-in-order

@@ -16,6 +16,7 @@ func drawCases() []testCase {
 	return []testCase{
 		{Name: "closed-until-the-opening", Needs: needs, Run: play(closedUntilTheOpening)},
 		{Name: "the-draw-orders-the-line", Needs: needs, Run: play(theDrawOrdersTheLine)},
+		{Name: "tickets-between-freeze-and-list", Needs: needs, Run: play(ticketsBetweenFreezeAndList)},
 		{Name: "a-draw-has-one-holder", Needs: needs, Run: play(aDrawHasOneHolder)},
 		{Name: "steps-of-a-draw-in-order", Needs: needs, Run: play(stepsOfADrawInOrder)},
 		{Name: "an-opening-is-fixed-by-the-freeze", Needs: needs, Run: play(anOpeningIsFixedByTheFreeze)},
@@ -164,6 +165,28 @@ func theDrawOrdersTheLine(p *player) {
 	p.admits("before the opening")
 	p.h.Advance(time.Second)
 	p.admits("at the opening", append(order, "late", "later", "cuckoo")...)
+}
+
+// ticketsBetweenFreezeAndList have their owners take part, as after a loss: they are more
+// users than waited at the freeze, and get no order of a user that came after it.
+func ticketsBetweenFreezeAndList(p *player) {
+	p.r = guarded(10)
+	p.opens(1, driver.FreezeBefore)
+	first := p.join("a")[0]
+	p.visitWith(driver.Beats{Highest: first + 100})
+	p.stepped(driver.DrawStep{Kind: driver.DrawFreeze}, true, driver.Frozen)
+	p.join("0") // before the others by name
+	for i, user := range []string{"b", "c"} {
+		ticket := p.ticket(user, first+10+int64(i))
+		p.answers(ticket, driver.Outcome{Status: driver.Waiting, Order: ticket.Order, Ahead: 1 + i, New: true})
+	}
+	p.drawAll("c", "b", "a")
+	p.h.Advance(driver.FreezeBefore)
+	p.leave("a")
+	if o := p.stands("after the draw", "0", driver.Waiting); o.Ahead != 2 {
+		steps.Fail("one that came late stands behind two, and is answered %+v", o)
+	}
+	p.calls("at the opening", "c", "b", "0")
 }
 
 // frozen is a room with users that has frozen.

@@ -32,6 +32,11 @@ func drawDefects() []defect {
 				s.Moves = nil
 			}
 		})},
+		{"moves no user behind those of the freeze", []string{"tickets-between-freeze-and-list"}, drawing(func(s *driver.DrawStep) {
+			if s.Kind == driver.DrawMove {
+				s.Moves = s.Moves[:1]
+			}
+		})},
 		{"begins the leaves anew at each step", []string{"steps-of-a-draw-in-order"}, drawing(func(s *driver.DrawStep) {
 			if s.Kind == driver.DrawLeaves {
 				s.From = 0

@@ -621,12 +621,12 @@ if held == 1 then
   call('PEXPIRE', KEYS[seen_at + 2], 604800000)
   if kind == 1 and phase == 0 then
     -- The orders of those who take part are given out now, so that all who come later
-    -- are behind them.
+    -- are behind them: also those of users that come back by a ticket before they are listed.
     limit = room[4]
     call('HSET', KEYS[seen_at + 2], 'limit', format('%.0f', limit))
     call('UNLINK', KEYS[seen_at + 3])
     call('HDEL', KEYS[seen_at + 2], 'root', 'seed', 'beacon') -- of a room that lapsed before its draw
-    add(4, waiting)
+    add(4, waiting + 1048576)
     enter(1)
   elseif kind == 2 then
     local found = call('ZRANGEBYSCORE', KEYS[3], '(' .. format('%.0f', from), format('%.0f', limit), 'WITHSCORES', 'LIMIT', 0, most)

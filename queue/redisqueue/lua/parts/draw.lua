@@ -78,12 +78,12 @@ if held == 1 then
   call('PEXPIRE', DRAW, KEPT)
   if kind == FREEZE and phase == 0 then
     -- The orders of those who take part are given out now, so that all who come later
-    -- are behind them.
+    -- are behind them: also those of users that come back by a ticket before they are listed.
     limit = room[HIGHEST]
     call('HSET', DRAW, 'limit', format('%.0f', limit))
     call('UNLINK', LEAVES)
     call('HDEL', DRAW, 'root', 'seed', 'beacon') -- of a room that lapsed before its draw
-    add(HIGHEST, waiting)
+    add(HIGHEST, waiting + LEAP)
     enter(1)
   elseif kind == LIST then
     local found = call('ZRANGEBYSCORE', QUEUE, '(' .. format('%.0f', from), format('%.0f', limit), 'WITHSCORES', 'LIMIT', 0, most)
