@@ -73,6 +73,7 @@
 //	                                    there is one partition
 //	millrace:topics                     hash of the topics
 //	millrace:lease:{topic:0}:group      hash of holder and token; it expires
+//	millrace:starts:{topic:0}:group     hash of what a group left open; it expires
 //	millrace:members:{topic}:group      hash of the group's live members; it expires
 //	millrace:wake:topic                 channel: a message, or a change in a group
 //

@@ -5,3 +5,6 @@ var (
 	ErrFull          = errFull
 	ErrNotReplicated = errNotReplicated
 )
+
+// Starts is the name of a group's starts on a stream.
+func Starts(stream, group string) string { return keys("").starts(stream, group) }

@@ -25,17 +25,19 @@ func (k keys) stream(topic string, partition, partitions int) string {
 }
 
 // lease names the lease of a group on a stream, in the stream's slot.
-func (k keys) lease(stream, group string) string {
-	if strings.HasPrefix(stream, "{") {
-		return string(k) + "millrace:lease:" + stream + ":" + group
-	}
-	return string(k) + "millrace:lease:{" + stream + "}:" + group
-}
+func (k keys) lease(stream, group string) string { return k.of("lease", stream, group) }
 
 // starts is a hash: how often a group started reading a stream since its last progress, and
 // which message was handled alone then.
 func (k keys) starts(stream, group string) string {
-	return string(k) + "millrace:starts:" + stream + ":" + group
+	return k.of("starts", stream, group)
+}
+
+func (k keys) of(kind, stream, group string) string {
+	if !strings.HasPrefix(stream, "{") {
+		stream = "{" + stream + "}"
+	}
+	return string(k) + "millrace:" + kind + ":" + stream + ":" + group
 }
 
 // members is a hash of a group's live members.

@@ -108,6 +108,14 @@ func TestPartitionsSpreadOverCluster(t *testing.T) {
 	}
 }
 
+// Names with colons do not mix up two groups: each has what it started, and what it did.
+func TestStartsOfNamesWithColons(t *testing.T) {
+	t.Parallel()
+	if one := redisbus.Starts("eu:orders", "mail"); one == redisbus.Starts("eu", "orders:mail") {
+		t.Errorf("two groups share %s", one)
+	}
+}
+
 // A full stream refuses messages while a group has not acknowledged, and drops only
 // messages that all groups have.
 func TestMaxLen(t *testing.T) {
