@@ -1,6 +1,7 @@
 package memqueue
 
 import (
+	"math"
 	"time"
 
 	"github.com/millrace-go/millrace/queue/driver"
@@ -26,7 +27,7 @@ type stays struct {
 
 // enough stays for a distribution: of several times as many users as there are
 // inside, so that the long ones are among them.
-func enough(threshold int) int64 { return 4 * int64(max(threshold, 250)) }
+func enough(threshold int) int64 { return 4 * int64(min(max(threshold, 250), math.MaxInt32)) }
 
 // roll makes the cohort of the present the newest.
 func (s *stays) roll(now int64, r driver.Rules) {

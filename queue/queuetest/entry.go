@@ -1,6 +1,7 @@
 package queuetest
 
 import (
+	"math"
 	"slices"
 
 	"github.com/millrace-go/millrace/internal/steps"
@@ -69,6 +70,8 @@ func thresholdChanges(p *player) {
 	}
 	p.admits("one place", users[6])
 	p.counts("a full room again", 5, 5, 0)
+	p.threshold(math.MaxInt)
+	p.admits("without a threshold", users[7:]...)
 }
 
 func pauseAndResume(p *player) {

@@ -2,6 +2,7 @@ package queuetest
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
@@ -87,6 +88,13 @@ func staysAreCounted(p *player) {
 	p.change(driver.Change{Clear: true})
 	p.inside("after clearing")
 	p.ended("after clearing", 0)
+	p.threshold(math.MaxInt)
+	for range 2 {
+		p.enter("f")
+		p.h.Advance(10 * second)
+		p.leave("f")
+	}
+	p.ended("without a threshold", 0, 10*second, 10*second)
 }
 
 // staysBeginAnew: the counts are those of the users of late, of several times as many

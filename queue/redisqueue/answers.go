@@ -36,9 +36,16 @@ func (a *answer) float() float64 {
 	return math.Float64frombits(binary.LittleEndian.Uint64([]byte(eight)))
 }
 
-func (a *answer) number() int64 { return int64(a.float()) }
-func (a *answer) int() int      { return int(a.float()) }
-func (a *answer) flag() bool    { return a.float() != 0 }
+// number may be rounded up from the greatest one, such as a threshold that bounds nothing.
+func (a *answer) number() int64 {
+	if n := a.float(); n < 1<<63 {
+		return int64(n)
+	}
+	return math.MaxInt64
+}
+
+func (a *answer) int() int   { return int(a.number()) }
+func (a *answer) flag() bool { return a.float() != 0 }
 
 func (a *answer) small() byte {
 	one := a.take(1)
