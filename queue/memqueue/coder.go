@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+
+	"github.com/millrace-go/millrace/queue/internal/roomcalls"
 )
 
 // A file begins with magic and the version of its format. Frames follow, each with
@@ -38,7 +40,7 @@ type coder struct {
 
 func (c *coder) fail(format string, args ...any) {
 	if c.err == nil {
-		c.err = bad(format, args...)
+		c.err = roomcalls.Bad(format, args...)
 	}
 }
 

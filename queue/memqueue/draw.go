@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/millrace-go/millrace/internal/draws"
 	"github.com/millrace-go/millrace/queue/draw"
 	"github.com/millrace-go/millrace/queue/driver"
+	"github.com/millrace-go/millrace/queue/internal/roomcalls"
 )
 
 // opening is when the room opens, and its draw. It is not saved: a room that was
@@ -60,7 +60,7 @@ func (m *room) clearOpening() {
 
 // Draw makes a step; see [driver.Drawer].
 func (s *store) Draw(ctx context.Context, event string, r driver.Rules, step driver.DrawStep) (driver.Drawn, error) {
-	if err := cmp.Or(check(ctx, event, r), checkStep(step)); err != nil {
+	if err := cmp.Or(check(ctx, event, r), roomcalls.CheckStep(step)); err != nil {
 		return driver.Drawn{}, fmt.Errorf("memqueue: draw: %w", err)
 	}
 	m, now := s.enter(event, step.Kind != driver.DrawLook)
@@ -159,20 +159,4 @@ func (l *line) upTo(first, last int64, most int) (found []driver.Admitted) {
 		}
 	}
 	return found
-}
-
-func checkStep(s driver.DrawStep) error {
-	switch {
-	case s.Kind > driver.DrawOpen:
-		return bad("a step of kind %d: there is no such kind", s.Kind)
-	case s.Kind != driver.DrawLook && (s.Holder == 0 || s.Holder > maxOrder):
-		return bad("the holder is %d: it must be 1 to 2^53", s.Holder)
-	case s.From < 0 || s.Most < 0 || s.Most > driver.MaxLeaves && s.Kind != driver.DrawRoot:
-		return bad("a step from %d on, of %d: it must be from 0, and of at most %d", s.From, s.Most, driver.MaxLeaves)
-	case len(s.Leaves) > driver.MaxLeaves || len(s.Moves) > driver.MaxMoves:
-		return bad("a step with %d leaves and %d moves: it takes at most %d and %d", len(s.Leaves), len(s.Moves), driver.MaxLeaves, driver.MaxMoves)
-	case s.Kind == driver.DrawRoot && len(s.Root) != draws.Size, s.Kind == driver.DrawSeed && len(s.Seed) != draws.Size:
-		return bad("a root of %d bytes and a seed of %d: they have %d", len(s.Root), len(s.Seed), draws.Size)
-	}
-	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/millrace-go/millrace/queue/driver"
+	"github.com/millrace-go/millrace/queue/internal/roomcalls"
 )
 
 // leap is how much higher the orders go on after a restart: those of the arrivals
@@ -55,7 +56,7 @@ func (s *store) restore(r io.Reader) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.rooms) > 0 {
-		return bad("the store has rooms already: restore before its first use")
+		return roomcalls.Bad("the store has rooms already: restore before its first use")
 	}
 	s.servers, s.epoch, s.begun, s.rooms = servers, epoch, min(begun, now), rooms
 	s.figures = figures

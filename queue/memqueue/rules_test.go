@@ -33,7 +33,7 @@ func TestBadRules(t *testing.T) {
 		"Rules.Threshold is -1": join("e", func(r *driver.Rules) { r.Threshold = -1 }),
 		"Rules.Batch is 0":      join("e", func(r *driver.Rules) { r.Batch = 0 }),
 		"a duration":            join("e", func(r *driver.Rules) { r.Seen = 0 }),
-		"position -1": func() error {
+		"position is -1": func() error {
 			_, err := s.Visit(t.Context(), "e", rules, driver.Beats{}, []driver.Visit{{User: "a", Position: -1}})
 			return err
 		}(),
@@ -41,7 +41,7 @@ func TestBadRules(t *testing.T) {
 			_, err := s.Sweep(t.Context(), "e", rules, -1)
 			return err
 		}(),
-		"-1 positions": func() error {
+		"Positions is -1": func() error {
 			_, err := s.Change(t.Context(), "e", rules, driver.Change{Gate: &driver.Gate{Positions: -1}})
 			return err
 		}(),

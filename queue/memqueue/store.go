@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/queue/driver"
+	"github.com/millrace-go/millrace/queue/internal/roomcalls"
 )
 
 // Config of a store. The zero value works.
@@ -72,7 +72,7 @@ func (s *store) enter(event string, keep bool) (*room, int64) {
 
 // Visit serves visits and beats; see [driver.Store].
 func (s *store) Visit(ctx context.Context, event string, r driver.Rules, b driver.Beats, visits []driver.Visit) (driver.Visited, error) {
-	if err := cmp.Or(check(ctx, event, r), checkVisits(r, b, visits)); err != nil {
+	if err := cmp.Or(check(ctx, event, r), roomcalls.CheckVisits(r, b, visits)); err != nil {
 		return driver.Visited{}, fmt.Errorf("memqueue: visit: %w", err)
 	}
 	joins := slices.ContainsFunc(visits, func(v driver.Visit) bool { return v.Kind == driver.Check })
@@ -124,7 +124,7 @@ func (s *store) Sweep(ctx context.Context, event string, r driver.Rules, from in
 		return driver.Swept{}, fmt.Errorf("memqueue: sweep: %w", err)
 	}
 	if from < 0 {
-		return driver.Swept{}, fmt.Errorf("memqueue: sweep: %w", bad("from is %d, and blocks are numbered from 0", from))
+		return driver.Swept{}, fmt.Errorf("memqueue: sweep: %w", roomcalls.Bad("from is %d, and blocks are numbered from 0", from))
 	}
 	m, now := s.enter(event, false)
 	defer m.mu.Unlock()
@@ -134,7 +134,7 @@ func (s *store) Sweep(ctx context.Context, event string, r driver.Rules, from in
 
 // Change carries out an operator's change; see [driver.Store].
 func (s *store) Change(ctx context.Context, event string, r driver.Rules, c driver.Change) (driver.State, error) {
-	if err := cmp.Or(check(ctx, event, r), checkChange(c)); err != nil {
+	if err := cmp.Or(check(ctx, event, r), roomcalls.CheckChange(c)); err != nil {
 		return driver.State{}, fmt.Errorf("memqueue: change: %w", err)
 	}
 	m, now := s.enter(event, true)
@@ -161,8 +161,4 @@ func (s *store) Events(ctx context.Context) ([]string, error) {
 	}
 	slices.Sort(events)
 	return events, nil
-}
-
-func bad(format string, args ...any) error {
-	return fault.MarkPermanent(fmt.Errorf(format, args...))
 }

@@ -7,9 +7,6 @@ import (
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
-// maxOrder is the highest order that is exact as a float64.
-const maxOrder = 1 << 53
-
 func (m *room) beat(b driver.Beats, now int64, r driver.Rules) {
 	if b.Highest <= maxOrder {
 		m.top = max(m.top, b.Highest)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue/driver"
+	"github.com/millrace-go/millrace/queue/internal/roomcalls"
 )
 
 // Bounds of one script, so that it takes less than a millisecond in a line of a
@@ -67,7 +68,7 @@ func (s *store) admit(ctx context.Context, event string, r driver.Rules, most in
 func (s *store) Sweep(ctx context.Context, event string, r driver.Rules, from int64) (driver.Swept, error) {
 	err := checkRules(event, r)
 	if err == nil && from < 0 {
-		err = bad("the sweep is to go on at %d; blocks are numbered from 0", from)
+		err = roomcalls.Bad("the sweep is to go on at %d; blocks are numbered from 0", from)
 	}
 	if err != nil {
 		return driver.Swept{}, wrap("sweep", event, err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/queue/driver"
+	"github.com/millrace-go/millrace/queue/internal/roomcalls"
 )
 
 // packed is the packed arguments of a script: one string costs less than many.
@@ -79,9 +80,6 @@ func given[T any](value *T, number func(T) float64) float64 {
 }
 
 func whole[T int | int64](n T) float64 { return float64(n) }
-
-// maxOrder is the highest order that a double holds exactly.
-const maxOrder = 1 << 53
 
 func beatsArgs(b driver.Beats) (n int, orders packed) {
 	orders = make(packed, 0, len(b.Orders)*double)
@@ -169,7 +167,7 @@ func (p packed) visit(r driver.Rules, v *driver.Visit) packed {
 		p = p.doubles(float64(v.Entry))
 	}
 	if brings&bringsLane != 0 {
-		p = p.doubles(float64(1 + laneOf(r, v.Lane)))
+		p = p.doubles(float64(1 + roomcalls.LaneOf(r, v.Lane)))
 	}
 	return p
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/queue/driver"
+	"github.com/millrace-go/millrace/queue/internal/roomcalls"
 )
 
 // store keeps the lines in Redis or a Redis Cluster, by Redis' own clock.
@@ -129,7 +130,7 @@ var errShort = errors.New("the script's answer ends too soon")
 
 // Change carries out an operator's change; see [driver.Store].
 func (s *store) Change(ctx context.Context, event string, r driver.Rules, c driver.Change) (driver.State, error) {
-	if err := cmp.Or(checkRules(event, r), checkChange(c)); err != nil {
+	if err := cmp.Or(checkRules(event, r), roomcalls.CheckChange(c)); err != nil {
 		return driver.State{}, wrap("change", event, err)
 	}
 	gate, positions := none, 0.0

@@ -6,12 +6,13 @@ import (
 	"slices"
 
 	"github.com/millrace-go/millrace/queue/driver"
+	"github.com/millrace-go/millrace/queue/internal/roomcalls"
 )
 
 // Visit serves visits and beats; see [driver.Store]. Many visits take one script for
 // each visitMost of them. The event is in the registry before a user can join it.
 func (s *store) Visit(ctx context.Context, event string, r driver.Rules, b driver.Beats, visits []driver.Visit) (driver.Visited, error) {
-	if err := cmp.Or(checkRules(event, r), checkVisits(r, b, visits)); err != nil {
+	if err := cmp.Or(checkRules(event, r), roomcalls.CheckVisits(r, b, visits)); err != nil {
 		return driver.Visited{}, wrap("visit", event, err)
 	}
 	joins := slices.ContainsFunc(visits, func(v driver.Visit) bool { return v.Kind == driver.Check })
