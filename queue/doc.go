@@ -97,7 +97,8 @@
 //	inside, and each finds a seat                         TestAllThatEnterFindASeat, stock-in-random-order,
 //	                                                      leaving-returns-no-stock,
 //	                                                      leaving-while-the-stock-is-asked,
-//	                                                      TestAUserThatLeavesWhileTheStockIsAskedFor
+//	                                                      TestAUserThatLeavesWhileTheStockIsAskedFor,
+//	                                                      TestAProcessThatStartsWhileAUserBuys
 //	no user enters an empty house, returns go on          TestNobodyEntersAnEmptyHouse, an-empty-house-admits-nobody
 //	seats that come back to a house that was sold out are
 //	for those that wait, before newcomers                 returned-seats-are-for-the-line

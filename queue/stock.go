@@ -39,6 +39,9 @@ func (l *line) restock(ctx context.Context) {
 	if l.room.cfg.Stock == nil {
 		return
 	}
+	if l.state.Load() == nil && !l.pausing() {
+		l.tellStock(ctx, nil) // the answer says how many users have left
+	}
 	before := l.state.Load()
 	left, err := l.askStock(ctx)
 	if errors.Is(err, errStockBusy) && l.unstocked.Load() == 0 {
@@ -58,13 +61,13 @@ func (l *line) restock(ctx context.Context) {
 		!s.Stock.At.IsZero() && s.Now.Sub(s.Stock.At) < stockRenewed {
 		return
 	}
-	l.tellStock(ctx, stock)
+	l.tellStock(ctx, &stock)
 }
 
 // forgetStock forgets a stock that is not asked for any more.
 func (l *line) forgetStock(ctx context.Context) {
 	if s := l.state.Load(); s != nil && s.Stock.Known {
-		l.tellStock(ctx, driver.Stock{})
+		l.tellStock(ctx, &driver.Stock{})
 	}
 }
 
@@ -135,9 +138,9 @@ func (l *line) outlived() bool {
 	return known.At.IsZero() || known.Known && known.Left > 0 && s.Now.Sub(known.At) >= stockLasts
 }
 
-// tellStock brings the stock into the store.
-func (l *line) tellStock(ctx context.Context, stock driver.Stock) {
+// tellStock brings the stock into the store, if there is one.
+func (l *line) tellStock(ctx context.Context, stock *driver.Stock) {
 	ctx, cancel := l.room.bounded(ctx)
 	defer cancel()
-	_, _ = l.change(ctx, driver.Change{Stock: &stock}) // if that fails, the next tick tells it
+	_, _ = l.change(ctx, driver.Change{Stock: stock}) // if that fails, the next tick tells it
 }

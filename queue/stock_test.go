@@ -292,6 +292,24 @@ func TestAUserThatLeavesWhileTheStockIsAskedFor(t *testing.T) {
 	})
 }
 
+// TestAProcessThatStartsWhileAUserBuys gets the answer from before that, too.
+func TestAProcessThatStartsWhileAUserBuys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &house{seats: 2}
+		store := newSpy(t)
+		room := open(t, store, queue.Config{Threshold: 10, Stock: h.left})
+		check(t, room, "a", "")
+		check(t, room, "b", "")
+		second := open(t, store, queue.Config{Threshold: 10, Stock: func(ctx context.Context, event string) (int, error) {
+			left, err := h.left(ctx, event)
+			require.True(t, h.take())
+			require.NoError(t, room.Done(context.Background(), "show-1", "a"))
+			return left, err
+		}})
+		require.Equal(t, queue.Waiting, check(t, second, "c", "").Status, "one seat is left, and it is for b")
+	})
+}
+
 // TestSeveralAdmittersAndTheirStock: one whose calls fail takes back no answer of another.
 func TestSeveralAdmittersAndTheirStock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
