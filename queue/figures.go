@@ -72,11 +72,12 @@ func minuteOf(s, b driver.Sample) Minute {
 	if s.Stock != nil {
 		m.Stock = *s.Stock
 	}
-	m.Returned = s.Returned - b.Returned
-	m.Joined = s.Joined - b.Joined
-	// Nothing but the sums is counted; a user who is back after a missed turn lowers them.
+	// A store that has lost its last writes has lower counts. Nothing but the sums is counted of
+	// the rest; a user who is back after a missed turn lowers them.
+	m.Returned = max(0, s.Returned-b.Returned)
+	m.Joined = max(0, s.Joined-b.Joined)
 	m.Admitted = max(0, turnsOf(s)-turnsOf(b))
-	m.TurnedUp = s.Entered - b.Entered
+	m.TurnedUp = max(0, s.Entered-b.Entered)
 	m.Finished = max(0, finishedOf(s)-finishedOf(b))
 	m.Gone = max(0, goneOf(s)-goneOf(b))
 	m.Median, m.P95 = quantile(s.Waits, 0.5), quantile(s.Waits, 0.95)

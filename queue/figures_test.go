@@ -140,6 +140,20 @@ func TestFiguresAfterClearing(t *testing.T) {
 	})
 }
 
+// TestFiguresOfLostWrites: a replica that takes over without the last writes knows of fewer users.
+func TestFiguresOfLostWrites(t *testing.T) {
+	store, err := memqueue.New(memqueue.Config{})
+	require.NoError(t, err)
+	now := time.Now().Unix() / 60
+	for minute, n := range map[int64]int64{now - 1: 9, now: 7} {
+		require.NoError(t, store.Record(t.Context(), "e", driver.Sample{Minute: minute, Epoch: 1, Joined: n, Entered: n, Returned: n}))
+	}
+	minutes, err := open(t, store, queue.Config{}).Figures(t.Context(), "e")
+	require.NoError(t, err)
+	last := minutes[len(minutes)-1]
+	require.Zero(t, max(-last.Joined, -last.TurnedUp, -last.Returned), last)
+}
+
 // Figures that cannot be stored delay no user, and are stored later.
 func TestFiguresAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
