@@ -95,7 +95,8 @@ func (m *room) step(step driver.DrawStep, now int64, d *driver.Drawn) bool {
 	switch {
 	case step.Kind == driver.DrawFreeze && o.phase == driver.Gathering:
 		o.phase, o.limit, o.leaves = driver.Frozen, m.top, nil
-		m.reserve(m.line.waiting + leap) // some may come back by a ticket before they are listed
+		m.reserve(m.line.waiting)
+		m.top += leap // for users that come back by a ticket before they are listed
 	case step.Kind == driver.DrawList:
 		d.Users = m.line.upTo(step.From+1, o.limit, step.Most)
 	case step.Kind == driver.DrawLeaves && o.phase == driver.Frozen:
