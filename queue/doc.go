@@ -88,6 +88,7 @@
 //	the leaves are published before the beacon is asked,
 //	and the seed after it                                 TestABeacon
 //	a seed that is known is not used again                TestALossNearTheOpening, a-draw-that-was-held
+//	… and one that is not known is                        TestALossWhileTheBeaconIsAsked
 //	the seed lies encrypted in the settings               TestTheSeedIsNotReadable
 //	an opening that cannot be is refused                  TestOpenAtRefuses
 //	an opening is fixed by the freeze                     an-opening-is-fixed-by-the-freeze,

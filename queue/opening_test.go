@@ -346,6 +346,25 @@ func TestALossNearTheOpening(t *testing.T) {
 	})
 }
 
+// TestALossWhileTheBeaconIsAsked leads to a draw of the users that are back by then, too.
+func TestALossWhileTheBeaconIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p *presale
+		lost := make(chan struct{})
+		flush := sync.OnceFunc(func() { p.store.flush(t); close(lost) })
+		p = newPresale(t, queue.Config{Threshold: 1, Beacon: func(context.Context, string) ([]byte, error) {
+			flush()
+			return []byte("a value"), nil
+		}}, "round 1", 3)
+		defer run(t, p.room)()
+		<-lost
+		time.Sleep(500 * time.Millisecond)
+		p.poll("user-0")
+		time.Sleep(time.Until(p.opens) + 10*time.Second)
+		require.Equal(t, 1, p.order().len)
+	})
+}
+
 func TestOpenAtRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		without := open(t, newSpy(t), queue.Config{})
