@@ -318,10 +318,10 @@
 // No user gets in twice: admission is by name. A user admitted in those writes stands
 // in line again and is admitted again.
 //
-// Config.Settings is unreachable: operators' calls fail, and change nothing. Rooms go
-// on with the copy that the store has; a room that is new, or has lost its data, lines
-// users up and admits none until the settings have answered. A change that was saved
-// and did not reach the store is carried out by an admitter within a minute, once
+// Config.Settings is unreachable: operators' calls fail, and change nothing, unless the
+// change was saved and the answer alone was lost. Rooms go on with the copy that the store
+// has; a room that is new, or has lost its data, lines users up and admits none until the
+// settings have answered. A change that was saved and did not reach the store is carried out by an admitter within a minute, once
 // that has run for 150 s.
 //
 // Config.Stock fails, hangs or panics: the last answer holds for a minute, and each user

@@ -69,7 +69,10 @@ func (r *Room) save(ctx context.Context, event string, change func(*Setting) err
 		if err == nil {
 			return s, nil
 		}
-		if !errors.Is(err, ErrConflict) || try == saveTries {
+		if !errors.Is(err, ErrConflict) {
+			return Setting{}, outage(fmt.Errorf("queue: the settings may not have been changed; ask for the state, and try again: %w", err))
+		}
+		if try == saveTries {
 			return Setting{}, unsaved(err)
 		}
 	}

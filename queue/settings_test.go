@@ -56,6 +56,19 @@ func (s *shelf) Save(ctx context.Context, event string, next queue.Setting) erro
 	return nil
 }
 
+// unanswered saves, and its answers are lost.
+type unanswered struct{ *shelf }
+
+func (u unanswered) Save(ctx context.Context, event string, s queue.Setting) error {
+	return errors.Join(u.shelf.Save(ctx, event, s), errDatabase)
+}
+
+func TestASaveWithoutAnAnswer(t *testing.T) {
+	_, err := open(t, newSpy(t), queue.Config{Settings: unanswered{&shelf{}}}).Pause(t.Context(), "show-1")
+	require.ErrorIs(t, err, errDatabase)
+	require.NotContains(t, err.Error(), "nothing was", "an admitter will pause the room")
+}
+
 func (s *shelf) fails(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
