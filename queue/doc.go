@@ -321,8 +321,8 @@
 // Config.Settings is unreachable: operators' calls fail, and change nothing, unless the
 // change was saved and the answer alone was lost. Rooms go on with the copy that the store
 // has; a room that is new, or has lost its data, lines users up and admits none until the
-// settings have answered. A change that was saved and did not reach the store is carried out by an admitter within a minute, once
-// that has run for 150 s.
+// settings have answered. A change that was saved and did not reach the store is carried out
+// by an admitter within a minute, once that has run for 150 s.
 //
 // Config.Stock fails, hangs or panics: the last answer holds for a minute, and each user
 // that enters uses some of it. Then the threshold alone counts: the sale goes on, since
