@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace"
@@ -73,19 +75,14 @@ func each(t *testing.T, run func(k *kit)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			database, db, err := open(t)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			t.Cleanup(func() { check(t, db.Close()) })
 			app, err := millrace.New(database, millrace.Config{Service: "shop"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			t.Cleanup(func() { check(t, app.Close()) })
 			check(t, app.Migrate(t.Context()))
-			if _, err := db.Exec(`CREATE TABLE effects (id VARCHAR(64))`); err != nil {
-				t.Fatal(err)
-			}
+			_, err = db.Exec(`CREATE TABLE effects (id VARCHAR(64))`)
+			require.NoError(t, err)
 			run(&kit{t, app, db})
 		})
 	}
@@ -93,9 +90,7 @@ func each(t *testing.T, run func(k *kit)) {
 
 func check(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, err)
 }
 
 // run runs the App until the test calls stop, which waits for the end of Run.

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace"
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
@@ -70,9 +72,7 @@ func last(k *kit, group string) <-chan bool {
 
 func placed(t testing.TB, version, data string) event.Event {
 	e, err := event.New("Placed", "elsewhere", json.RawMessage(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e.AggregateID, e.Version = "c-1", version
 	return e
 }

@@ -13,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace"
 	"github.com/millrace-go/millrace/bus/mysqlbus"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -27,9 +30,7 @@ func TestNewDoesNotDial(t *testing.T) {
 		postgres.Open("postgres://u:p@127.0.0.1:1/x"), mysql.Open("mysql://u:p@127.0.0.1:1/x"),
 	} {
 		app, err := millrace.New(db, millrace.Config{Service: "shop", Bus: "mysql://u:p@127.0.0.1:1/x"}, mysqlbus.Scheme(mysqlbus.Config{}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		check(t, app.Close())
 	}
 }
@@ -67,14 +68,11 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("MILLRACE_DB_URL", "sqlite://"+path)
 	t.Setenv("MILLRACE_BUS_URL", "nowhere://x")
 	app, err := millrace.New(sqlite.Open(""), millrace.Config{Service: "shop"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer app.Close() //nolint:errcheck // nothing was written
 	check(t, app.Migrate(t.Context()))
-	if _, err := os.Stat(path); err != nil {
-		t.Error(err)
-	}
+	_, err = os.Stat(path)
+	assert.NoError(t, err)
 	if err := app.Run(t.Context()); err == nil || !strings.Contains(err.Error(), `unknown scheme "nowhere"; known are: sqlite`) {
 		t.Errorf("Run returns %v", err)
 	}
@@ -95,9 +93,7 @@ func (p *pointed) Spec() millrace.Spec { return millrace.On(p.topic, "Pointed", 
 func TestRunRefusesBadRegistrations(t *testing.T) {
 	servicetest.Embedded(t)
 	app, err := millrace.New(sqlite.Open(filepath.Join(t.TempDir(), "app.db")), millrace.Config{Service: "shop"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer app.Close() //nolint:errcheck // nothing was written
 	none := func(context.Context, *sql.Tx, Placed) error { return nil }
 	millrace.Handle(app, "totals", none)
@@ -113,9 +109,7 @@ func TestRunRefusesBadRegistrations(t *testing.T) {
 	millrace.HandleBatch(app, "views", func(context.Context, *sql.Tx, []Placed) error { return nil })
 	millrace.Handle(app, "views", none)
 	err = app.Run(t.Context())
-	if err == nil {
-		t.Fatal("Run returns nothing")
-	}
+	require.Error(t, err, "Run returns nothing")
 	for _, want := range []string{
 		`group "totals" handles Placed of topic "orders" twice`,
 		"Group is empty",
@@ -128,9 +122,7 @@ func TestRunRefusesBadRegistrations(t *testing.T) {
 		`group "totals" handles topic "orders" already`,
 		`group "views" handles topic "orders" in batches`,
 	} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("Run does not say %q:\n%v", want, err)
-		}
+		assert.Containsf(t, err.Error(), want, "Run does not say %q:\n%v", want, err)
 	}
 }
 
@@ -192,9 +184,7 @@ func TestALateHandlerIsLogged(t *testing.T) {
 	app, err := millrace.New(sqlite.Open(filepath.Join(t.TempDir(), "app.db")), millrace.Config{
 		Service: "shop", Logger: slog.New(slog.NewTextHandler(lines, nil)),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { check(t, app.Close()) }()
 	if _, err := app.Parts(); err != nil { // stands for Run
 		t.Fatal(err)
@@ -219,9 +209,7 @@ func TestRunIsStoppedWhileItStarts(t *testing.T) {
 	defer cancel()
 	for _, ctx := range []context.Context{canceled, late} {
 		app, err := millrace.New(sqlite.Open(filepath.Join(t.TempDir(), "app.db")), millrace.Config{Service: "shop"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if err := app.Run(ctx); err != nil {
 			t.Errorf("%v: Run returns %v", ctx.Err(), err)
 		}
@@ -237,9 +225,7 @@ func TestAFailureBesideACancellationIsReturned(t *testing.T) {
 		func(context.Context) error { return errors.Join(broken, context.Canceled) },
 		func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
 	)
-	if !errors.Is(err, broken) {
-		t.Errorf("Run would return %v", err)
-	}
+	assert.ErrorIs(t, err, broken, "Run would return")
 }
 
 // TestMissingTables runs an App before its tables exist.
@@ -249,9 +235,7 @@ func TestMissingTables(t *testing.T) {
 	app, err := millrace.New(sqlite.Open(filepath.Join(t.TempDir(), "app.db")), millrace.Config{
 		Service: "shop", Logger: slog.New(slog.NewTextHandler(lines, nil)),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { check(t, app.Close()) }()
 	k := &kit{t, app, nil}
 	got := make(chan string, 1)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace"
 	"github.com/millrace-go/millrace/event"
@@ -45,9 +46,7 @@ func TestWrapKeepsIDs(t *testing.T) {
 			w := httptest.NewRecorder()
 			millrace.Wrap(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { inside = event.Correlation(r.Context()) })).ServeHTTP(w, r)
 			answered := w.Header().Get("X-Request-Id")
-			if answered != inside {
-				t.Errorf("answered %q, and events have %q", answered, inside)
-			}
+			assert.Equalf(t, inside, answered, "answered %q, and events have %q", answered, inside)
 			if _, err := uuid.Parse(answered); c.want == "" && err != nil || c.want != "" && answered != c.want {
 				t.Errorf("%q, want %q", answered, c.want)
 			}

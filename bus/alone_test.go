@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -127,9 +128,7 @@ func TestSuspectedMessagesAreHandledAlone(t *testing.T) {
 			t.Errorf("dead letters: %+v", dead)
 		}
 		want := "begin alone-1#1 end alone-1#1 begin alone-2#1 end alone-2#1 begin alone-3#1 end alone-3#1"
-		if got := strings.Join(s.notes, " "); got != want {
-			t.Errorf("noted %s, want %s", got, want)
-		}
+		assert.Equal(t, want, strings.Join(s.notes, " "), "noted")
 	})
 }
 
@@ -153,8 +152,6 @@ func TestASuspectedMessageWaitsForItsNote(t *testing.T) {
 		s.mu.Unlock()
 		time.Sleep(time.Minute)
 		r.stop(t)
-		if handled != 1 {
-			t.Errorf("handled %d times", handled)
-		}
+		assert.Equalf(t, 1, handled, "handled %d times", handled)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/millrace-go/millrace/bus"
@@ -80,9 +81,7 @@ func TestABatchGoesOutWhenItIsFullOrOldEnough(t *testing.T) {
 		}
 		r.stop(t)
 		j.expect(t, "0s batch a#1-5", "100ms batch a#6-7 b#1", "1.15s batch a#8")
-		if n := lag(t, b, "t", "g"); n != 0 {
-			t.Errorf("%d messages are unacknowledged", n)
-		}
+		assert.Equal(t, 0, lag(t, b, "t", "g"), "messages are unacknowledged")
 	})
 }
 
@@ -111,9 +110,7 @@ func TestBatchesOfOneKeyTakeTurnsAndConcurrencyBounds(t *testing.T) {
 				busy[key+at] = keys
 			}
 		}
-		if n := lag(t, b, "t", "g"); n != 0 {
-			t.Errorf("%d messages are unacknowledged", n)
-		}
+		assert.Equal(t, 0, lag(t, b, "t", "g"), "messages are unacknowledged")
 	})
 }
 
@@ -202,15 +199,9 @@ func TestAWholeBatchThatFailsIsTakenApart(t *testing.T) {
 						dead = append(dead, what)
 					}
 				}
-				if got := strings.Join(dead, ", "); got != "dead a#2 to t.DLT "+c.dead {
-					t.Errorf("dead letters: %s", got)
-				}
-				if got := strings.Join(batches, ", "); got != "a#1-3 b#1-2, a#1, b#1, a#2, b#2, a#3" {
-					t.Errorf("batches: %s", got)
-				}
-				if n := lag(t, b, "t", "g"); n != 0 {
-					t.Errorf("%d messages are unacknowledged", n)
-				}
+				assert.Equal(t, "dead a#2 to t.DLT "+c.dead, strings.Join(dead, ", "), "dead letters")
+				assert.Equal(t, "a#1-3 b#1-2, a#1, b#1, a#2, b#2, a#3", strings.Join(batches, ", "), "batches")
+				assert.Equal(t, 0, lag(t, b, "t", "g"), "messages are unacknowledged")
 			})
 		})
 	}
@@ -236,12 +227,8 @@ func TestShutdownLetsABatchFinishAndCommits(t *testing.T) {
 			})
 			settle(time.Second)
 			r.stop(t)
-			if n := lag(t, b, "t", "g"); n != c.left {
-				t.Errorf("%d messages are unacknowledged, want %d", n, c.left)
-			}
-			if c.left > 0 != errors.Is(cause, bus.ErrDrainTimeout) {
-				t.Errorf("the cause is %v", cause)
-			}
+			assert.Equal(t, c.left, lag(t, b, "t", "g"), "messages are unacknowledged")
+			assert.Equalf(t, errors.Is(cause, bus.ErrDrainTimeout), c.left > 0, "the cause is %v", cause)
 			if dead := browse(t, b, "t.DLT"); len(dead) != 0 {
 				t.Errorf("dead letters: %s", ids(dead))
 			}
@@ -283,9 +270,7 @@ func TestRevokedMessagesOfABatch(t *testing.T) {
 			t.Errorf("saw %v", seen)
 		}
 		r.stop(t)
-		if got := f.answers(); got != "a#1:nack b#1:ack a#2:nack" {
-			t.Errorf("answers: %s", got)
-		}
+		assert.Equal(t, "a#1:nack b#1:ack a#2:nack", f.answers(), "answers")
 	})
 }
 
@@ -359,12 +344,8 @@ func TestMessagesBehindARevokedOneAreHandled(t *testing.T) {
 		f.put(keyed("a", 3))
 		settle(time.Second)
 		r.stop(t)
-		if got := f.answers(); got != "a#1:nack a#2:ack a#3:ack" {
-			t.Errorf("answers: %s", got)
-		}
-		if seen != "a#2;a#3;" {
-			t.Errorf("batches: %s", seen)
-		}
+		assert.Equal(t, "a#1:nack a#2:ack a#3:ack", f.answers(), "answers")
+		assert.Equal(t, "a#2;a#3;", seen, "batches")
 	})
 }
 

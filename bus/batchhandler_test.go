@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
@@ -17,14 +19,10 @@ import (
 func TestHandleBatch(t *testing.T) {
 	view := func(id, typ string) *message.Message {
 		e, err := event.New(typ, "shop", map[string]string{"show": id})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		e.AggregateID = id
 		m, err := event.Structured{}.Encode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return m
 	}
 	in := []*message.Message{keyed("no event", 1), view("1", "Viewed"), view("2", "Liked"), view("3", "Viewed"), view("4", "Viewed")}
@@ -48,9 +46,7 @@ func TestHandleBatch(t *testing.T) {
 				for _, e := range events {
 					got = append(got, e.AggregateID)
 				}
-				if fmt.Sprint(got) != "[1 3 4]" {
-					t.Errorf("events %v, want 1 3 4", got)
-				}
+				assert.Equalf(t, "[1 3 4]", fmt.Sprint(got), "events %v, want 1 3 4", got)
 				if c.fail != nil {
 					failed := bus.BatchError{}
 					c.fail(failed)
@@ -60,13 +56,9 @@ func TestHandleBatch(t *testing.T) {
 			}, "Viewed")
 			err := h(t.Context(), in)
 			var failed bus.BatchError
-			if !errors.As(err, &failed) {
-				t.Fatalf("got %v", err)
-			}
+			require.Truef(t, errors.As(err, &failed), "got %v", err)
 			if c.want == nil {
-				if failed[3] == nil {
-					t.Errorf("an index beyond the batch was taken for another: %v", failed)
-				}
+				assert.Errorf(t, failed[3], "an index beyond the batch was taken for another: %v", failed)
 				if fault.Of(failed[0]) != fault.Permanent || failed[1] == nil || failed[4] == nil {
 					t.Errorf("an index beyond the batch let other messages pass: %v", failed)
 				}
@@ -76,9 +68,7 @@ func TestHandleBatch(t *testing.T) {
 				t.Errorf("what is no event: %v", first)
 			}
 			for i := 1; i < len(in); i++ {
-				if !errors.Is(failed[i], c.want[i]) {
-					t.Errorf("message %d: %v, want %v", i, failed[i], c.want[i])
-				}
+				assert.ErrorIsf(t, failed[i], c.want[i], "message %d", i)
 			}
 		})
 	}
@@ -100,9 +90,7 @@ func TestBatchConsumerErrors(t *testing.T) {
 		"Concurrency is -2":        {Topic: "t", Group: "g", Handler: nothing, Concurrency: -2},
 	} {
 		r, err := bus.NewRunner(memBus(t), bus.RunnerConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if err := r.Add(c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -32,9 +33,7 @@ func TestInfrastructurePausesABatchConsumer(t *testing.T) {
 			},
 		}))
 		settle(5 * time.Second)
-		if n := lag(t, b, "t", "g"); n != 4 {
-			t.Errorf("%d of 4 messages are unacknowledged during the pause", n)
-		}
+		assert.Equal(t, 4, lag(t, b, "t", "g"), "of 4 messages are unacknowledged during the pause")
 		if s := r.Status()[0]; !s.Paused {
 			t.Errorf("status %+v, want paused", s)
 		}
@@ -47,9 +46,7 @@ func TestInfrastructurePausesABatchConsumer(t *testing.T) {
 			"3.01s batch b#1", "3.01s retry b#1 attempt 0 in 4s infrastructure: connection refused",
 			"7.01s batch a#1", "7.01s recovered a#1 after 3", "7.01s resume after 7s",
 			"7.01s batch b#1-2 a#2", "7.01s recovered b#1 after 3", "7.01s recovered b#2 after 2", "7.01s recovered a#2 after 2")
-		if n := lag(t, b, "t", "g"); n != 0 {
-			t.Errorf("%d messages are unacknowledged", n)
-		}
+		assert.Equal(t, 0, lag(t, b, "t", "g"), "messages are unacknowledged")
 	})
 }
 
@@ -111,15 +108,11 @@ func TestDeadLettersOfABatchThatCannotBePublishedPauseIt(t *testing.T) {
 		}))
 		settle(time.Minute)
 		r.stop(t)
-		if got := ids(browse(t, mem, "t.DLT")); got != "a#1 a#3" {
-			t.Errorf("dead letters: %s", got)
-		}
+		assert.Equal(t, "a#1 a#3", ids(browse(t, mem, "t.DLT")), "dead letters")
 		if n := strings.Count(strings.Join(j.lines, "\n"), " batch "); n != 1 {
 			t.Errorf("the handler ran %d times while its dead letters could not be published, want once", n)
 		}
-		if n := lag(t, mem, "t", "g"); n != 0 {
-			t.Errorf("%d messages are unacknowledged", n)
-		}
+		assert.Equal(t, 0, lag(t, mem, "t", "g"), "messages are unacknowledged")
 	})
 }
 

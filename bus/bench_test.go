@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/membus"
@@ -57,9 +58,7 @@ func BenchmarkConsume(b *testing.B) {
 func consumeAll(b *testing.B, on *bus.Bus, consumer func(handled func(int)) bus.AnyConsumer) {
 	b.Helper()
 	r, err := bus.NewRunner(on, bus.RunnerConfig{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	var count atomic.Int64
 	done := make(chan struct{})
 	err = r.Add(consumer(func(n int) {
@@ -67,9 +66,7 @@ func consumeAll(b *testing.B, on *bus.Bus, consumer func(handled func(int)) bus.
 			close(done)
 		}
 	}))
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
 	b.ReportAllocs()
@@ -82,7 +79,5 @@ func consumeAll(b *testing.B, on *bus.Bus, consumer func(handled func(int)) bus.
 		b.ReportMetric(float64(b.N)/float64(s.Batches), "msg/batch")
 	}
 	cancel()
-	if err := <-stopped; err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, <-stopped)
 }

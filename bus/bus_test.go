@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -29,18 +31,14 @@ func TestPublishErrorsAreInfrastructureUnlessTheDriverKnowsBetter(t *testing.T) 
 			if !errors.Is(err, c.err) || !strings.HasPrefix(err.Error(), "bus: publish to t: ") {
 				t.Errorf("got %v", err)
 			}
-			if got := fault.Of(err); got != c.want {
-				t.Errorf("class %v, want %v", got, c.want)
-			}
+			assert.Equal(t, c.want, fault.Of(err), "class")
 		})
 	}
 	b := memBus(t)
 	if err := b.Publisher().Publish("", keyed("k", 1)); fault.Of(err) != fault.Permanent {
 		t.Errorf("no topic: %v", err)
 	}
-	if err := b.Publisher().Publish("t"); err != nil {
-		t.Errorf("no messages: %v", err)
-	}
+	assert.NoError(t, b.Publisher().Publish("t"), "no messages")
 }
 
 func TestDeclareErrorsNameTheTopic(t *testing.T) {
@@ -51,12 +49,8 @@ func TestDeclareErrorsNameTheTopic(t *testing.T) {
 	if err := b.Declare(t.Context(), bus.Topic{Name: "t", Partitions: -1}); err == nil || !strings.Contains(err.Error(), "topic t") {
 		t.Errorf("negative partitions: %v", err)
 	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Declare(t.Context(), bus.Topic{Name: "t"}); !errors.Is(err, bus.ErrClosed) {
-		t.Errorf("after Close: %v", err)
-	}
+	require.NoError(t, b.Close())
+	assert.ErrorIs(t, b.Declare(t.Context(), bus.Topic{Name: "t"}), bus.ErrClosed, "after Close")
 }
 
 // stuck is a driver whose Close has no effect.
@@ -67,9 +61,7 @@ func (stuck) Close() error { return nil }
 func TestAClosedBusRefusesWhateverItsDriverDoes(t *testing.T) {
 	b := bus.New("stuck", stuck{memBus(t).Driver()})
 	pub := b.Publisher()
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Close())
 	err := pub.Publish("t", keyed("k", 1))
 	if !errors.Is(err, bus.ErrClosed) || fault.Of(err) != fault.Infrastructure {
 		t.Errorf("Publish: %v, class %v", err, fault.Of(err))
@@ -97,18 +89,12 @@ func TestCloseOfTheBusEndsItsSubscribers(t *testing.T) {
 	var open []<-chan *message.Message
 	for _, group := range []string{"a", "b"} {
 		sub, err := b.Subscriber(group, bus.SubscriberConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ch, err := sub.Subscribe(context.Background(), "t")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		open = append(open, ch)
 	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Close())
 	for _, ch := range open {
 		if _, ok := <-ch; ok {
 			t.Error("a message after Close")

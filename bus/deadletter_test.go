@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -80,9 +82,7 @@ func deadLetterOf(t *testing.T, err error) (dead *message.Message) {
 		synctest.Wait()
 		r.stop(t)
 		letters := browse(t, b, "t.DLT")
-		if len(letters) != 1 {
-			t.Fatalf("%d dead letters", len(letters))
-		}
+		require.Len(t, letters, 1, "dead letters")
 		dead = letters[0]
 		if dead.UUID != "id-1" || string(dead.Payload) != "\x00\x01\x02\xff" {
 			t.Errorf("the dead letter is %s %v", dead.UUID, dead.Payload)
@@ -96,9 +96,7 @@ func deadLetterOf(t *testing.T, err error) (dead *message.Message) {
 				t.Errorf("%s is %q, want %q", k, dead.Metadata[k], v)
 			}
 		}
-		if len(dead.Metadata) != 11 {
-			t.Errorf("metadata %v", dead.Metadata)
-		}
+		assert.Len(t, dead.Metadata, 11, "metadata")
 	})
 	return dead
 }
@@ -142,9 +140,7 @@ func TestADeadLetterIsMadeToFit(t *testing.T) {
 				}
 				break
 			}
-			if len(letters) != i+1 {
-				t.Fatalf("with a bound of %d bytes there are %d dead letters, want %d", bound, len(letters), i+1)
-			}
+			require.Lenf(t, letters, i+1, "with a bound of %d bytes there are %d dead letters", bound, len(letters))
 			m := letters[i].Metadata
 			if stack := m[driver.DLQStack] != ""; stack != (i == 0) || len(m[driver.DLQError]) < 200 || (len(m[driver.DLQError]) > 4000) != (i < 2) {
 				t.Errorf("with a bound of %d bytes the letter has %d bytes of stack and %d of error", bound, len(m[driver.DLQStack]), len(m[driver.DLQError]))

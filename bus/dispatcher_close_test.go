@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 )
@@ -20,9 +22,7 @@ func TestTheContextEndsWithTheAnswerAndNotWithTheSubscription(t *testing.T) {
 		d := subscriber(t, f, bus.SubscriberConfig{DrainTimeout: 10 * time.Second})
 		ctx, cancel := context.WithCancel(context.WithValue(context.Background(), ctxKey{}, "value"))
 		ch, err := d.Subscribe(ctx, "t")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		put := func(m *message.Message) *message.Message {
 			m.SetContext(f.ctx) // as subscribers do
 			f.put(m)
@@ -40,9 +40,7 @@ func TestTheContextEndsWithTheAnswerAndNotWithTheSubscription(t *testing.T) {
 		if _, ok := <-ch; ok {
 			t.Fatal("the channel is open after the context ended")
 		}
-		if err := stays.Context().Err(); err != nil {
-			t.Errorf("the end of the subscription cut a handler short: %v", err)
-		}
+		assert.NoError(t, stays.Context().Err(), "the end of the subscription cut a handler short")
 		if v := stays.Context().Value(ctxKey{}); v != "value" {
 			t.Errorf("the context's value is %v", v)
 		}
@@ -52,19 +50,11 @@ func TestTheContextEndsWithTheAnswerAndNotWithTheSubscription(t *testing.T) {
 			closed <- time.Since(begin)
 		}()
 		time.Sleep(9 * time.Second)
-		if err := stays.Context().Err(); err != nil {
-			t.Errorf("Close cut a handler short: %v", err)
-		}
+		assert.NoError(t, stays.Context().Err(), "Close cut a handler short")
 		stays.Ack()
-		if took := <-closed; took != 10*time.Second {
-			t.Errorf("Close took %s, want the drain timeout", took)
-		}
-		if err := context.Cause(slow.Context()); !errors.Is(err, bus.ErrDrainTimeout) {
-			t.Errorf("after the drain timeout: %v", err)
-		}
-		if got := f.answers(); got != "a#1:ack b#1:nack c#1:ack d#1:nack" {
-			t.Errorf("the source saw %s", got)
-		}
+		assert.Equal(t, 10*time.Second, <-closed, "Close took")
+		assert.ErrorIs(t, context.Cause(slow.Context()), bus.ErrDrainTimeout, "after the drain timeout")
+		assert.Equal(t, "a#1:ack b#1:nack c#1:ack d#1:nack", f.answers(), "the source saw")
 	})
 }
 
@@ -81,18 +71,12 @@ func TestCloseHandsBackWhatIsUnfinished(t *testing.T) {
 			}
 		}
 		out := drain(ch)
-		if got := ids(out); got != "out#1 queued#1" {
-			t.Fatalf("out: %s", got)
-		}
+		require.Equal(t, "out#1 queued#1", ids(out), "out")
 		// An acknowledgement at the moment of the close counts.
 		out[1].Ack()
 		closeOK(t, d)
-		if got := f.answers(); got != "done#1:ack parked#1:nack parked#2:nack out#1:nack out#2:nack queued#1:ack" {
-			t.Errorf("the source saw %s", got)
-		}
-		if out[0].Context().Err() == nil {
-			t.Error("the context of a message that was handed back lives on")
-		}
+		assert.Equal(t, "done#1:ack parked#1:nack parked#2:nack out#1:nack out#2:nack queued#1:ack", f.answers(), "the source saw")
+		assert.Error(t, out[0].Context().Err(), "the context of a message that was handed back lives on")
 		if f.closes != 1 {
 			t.Errorf("the source was closed %d times", f.closes)
 		}
@@ -116,9 +100,7 @@ func TestASourceThatEndsClosesTheChannel(t *testing.T) {
 		}
 		m.Ack()
 		closeOK(t, d)
-		if got := f.answers(); got != "a#1:ack" {
-			t.Errorf("the source saw %s", got)
-		}
+		assert.Equal(t, "a#1:ack", f.answers(), "the source saw")
 	})
 }
 
@@ -127,30 +109,20 @@ func TestHandlersPublishWhileTheBusCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memBus(t)
 		sub, err := b.Subscriber("g", bus.SubscriberConfig{DrainTimeout: time.Minute})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ch, err := sub.Subscribe(t.Context(), "t")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		publish(t, b, "t", keyed("a", 1))
 		m := <-ch
 		closed := make(chan error, 1)
 		go func() { closed <- b.Close() }()
 		synctest.Wait()
-		if err := b.Publisher().Publish("out", keyed("a", 2)); err != nil {
-			t.Errorf("a handler that is still at work: %v", err)
-		}
+		assert.NoError(t, b.Publisher().Publish("out", keyed("a", 2)), "a handler that is still at work")
 		if _, err := b.Subscriber("g", bus.SubscriberConfig{}); !errors.Is(err, bus.ErrClosed) {
 			t.Errorf("a new subscriber: %v", err)
 		}
 		m.Ack()
-		if err := <-closed; err != nil {
-			t.Error(err)
-		}
-		if err := b.Publisher().Publish("out", keyed("a", 3)); !errors.Is(err, bus.ErrClosed) {
-			t.Errorf("after Close: %v", err)
-		}
+		assert.NoError(t, <-closed)
+		assert.ErrorIs(t, b.Publisher().Publish("out", keyed("a", 3)), bus.ErrClosed, "after Close")
 	})
 }

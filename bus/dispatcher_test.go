@@ -2,7 +2,6 @@ package bus_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +10,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -21,9 +22,7 @@ func dispatch(t *testing.T, source message.Subscriber, cfg bus.SubscriberConfig)
 	t.Helper()
 	d := subscriber(t, source, cfg)
 	ch, err := d.Subscribe(context.Background(), "t")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return d, ch
 }
 
@@ -31,17 +30,13 @@ func dispatch(t *testing.T, source message.Subscriber, cfg bus.SubscriberConfig)
 func subscriber(t *testing.T, source message.Subscriber, cfg bus.SubscriberConfig) message.Subscriber {
 	t.Helper()
 	d, err := bus.New("feed", feedDriver{memBus(t).Driver(), source}).Subscriber("g", cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return d
 }
 
 func closeOK(t *testing.T, d message.Subscriber) {
 	t.Helper()
-	if err := d.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, d.Close())
 }
 
 func TestOnePerKeyAndAtMostConcurrencyAreOut(t *testing.T) {
@@ -50,24 +45,18 @@ func TestOnePerKeyAndAtMostConcurrencyAreOut(t *testing.T) {
 		f.put(keyed("a", 1), keyed("a", 2), keyed("b", 1), keyed("", 1), keyed("", 2), keyed("c", 1), keyed("d", 1))
 		d, ch := dispatch(t, f, bus.SubscriberConfig{Concurrency: 4})
 		out := drain(ch)
-		if got := ids(out); got != "a#1 b#1 #1 c#1" {
-			t.Errorf("out at once: %s", got)
-		}
+		assert.Equal(t, "a#1 b#1 #1 c#1", ids(out), "out at once")
 		out[0].Ack()
 		if got := ids(drain(ch)); got != "d#1" {
 			t.Errorf("after a#1: %s; a key that was served goes to the end of the line", got)
 		}
 		out[1].Ack()
-		if got := ids(drain(ch)); got != "a#2" {
-			t.Errorf("after b#1: %s", got)
-		}
+		assert.Equal(t, "a#2", ids(drain(ch)), "after b#1")
 		out[2].Ack()
 		if got := ids(drain(ch)); got != "#2" {
 			t.Errorf("after #1: %s; messages without a key are one key", got)
 		}
-		if got := f.answers(); got != "a#1:ack a#2:open b#1:ack #1:ack #2:open c#1:open d#1:open" {
-			t.Errorf("the source saw %s", got)
-		}
+		assert.Equal(t, "a#1:ack a#2:open b#1:ack #1:ack #2:open c#1:open d#1:open", f.answers(), "the source saw")
 		closeOK(t, d)
 	})
 }
@@ -80,14 +69,10 @@ func TestWindowBoundsWhatIsTakenFromTheSource(t *testing.T) {
 		}
 		d, ch := dispatch(t, f, bus.SubscriberConfig{Concurrency: 2, Window: 10})
 		out := drain(ch)
-		if left := len(f.ch); left != 90 {
-			t.Errorf("%d of 100 messages are left in the source, want 90", left)
-		}
+		assert.Equal(t, 90, len(f.ch), "of 100 messages are left in the source")
 		out[0].Ack()
 		drain(ch)
-		if left := len(f.ch); left != 89 {
-			t.Errorf("%d are left after one was acknowledged, want 89", left)
-		}
+		assert.Equal(t, 89, len(f.ch), "are left after one was acknowledged")
 		closeOK(t, d)
 	})
 }
@@ -115,9 +100,7 @@ func TestNackRedeliversAfterBackoffAndHoldsTheKey(t *testing.T) {
 			}
 			o.Ack()
 		}
-		if got := ids(drain(ch)); got != "other3#1" {
-			t.Fatalf("got %s", got)
-		}
+		require.Equal(t, "other3#1", ids(drain(ch)))
 		if got := f.answers(); strings.Contains(got, "nack") {
 			t.Errorf("a nack of the copy reached the source: %s", got)
 		}
@@ -157,16 +140,12 @@ func TestRevokedMessages(t *testing.T) {
 		}
 		f.put(leased("a", 1), leased("a", 2), leased("b", 1))
 		out := drain(ch)
-		if got := ids(out); got != "a#1 b#1" {
-			t.Fatalf("out: %s", got)
-		}
+		require.Equal(t, "a#1 b#1", ids(out), "out")
 		out[1].Nack() // b waits for its redelivery
 		synctest.Wait()
 		revoke()
 		synctest.Wait()
-		if err := context.Cause(out[0].Context()); !errors.Is(err, driver.ErrRevoked) {
-			t.Errorf("the handler of a revoked message sees %v", err)
-		}
+		assert.ErrorIs(t, context.Cause(out[0].Context()), driver.ErrRevoked, "the handler of a revoked message sees")
 		f.put(keyed("a", 1), keyed("b", 1)) // the transport redelivers
 		if got := drain(ch); len(got) != 0 {
 			t.Errorf("%s came while a#1 was still being handled", ids(got))
@@ -177,9 +156,7 @@ func TestRevokedMessages(t *testing.T) {
 			t.Errorf("after the revocation: %s, want each of the new ones once", got)
 		}
 		closeOK(t, d)
-		if got := f.answers(); got != "a#1:nack a#2:nack b#1:nack a#1:nack b#1:nack" {
-			t.Errorf("the source saw %s", got)
-		}
+		assert.Equal(t, "a#1:nack a#2:nack b#1:nack a#1:nack b#1:nack", f.answers(), "the source saw")
 	})
 }
 
@@ -190,17 +167,11 @@ func TestGoroutinesAreBoundedByConcurrency(t *testing.T) {
 			f.put(keyed(fmt.Sprint(n), 1))
 		}
 		d, ch := dispatch(t, f, bus.SubscriberConfig{Concurrency: 4, Window: 4000})
-		if n := len(drain(ch)); n != 4 {
-			t.Fatalf("%d are out", n)
-		}
-		if n := ours(); n != 4+2 {
-			t.Errorf("%d goroutines for 4 messages out and 4000 held, want a worker each, one that fetches and one that waits for the end", n)
-		}
+		require.Equal(t, 4, len(drain(ch)), "are out")
+		assert.Equal(t, 4+2, ours(), "goroutines for 4 messages out and 4000 held, want a worker each, one that fetches and one that waits for the end")
 		closeOK(t, d)
 		synctest.Wait()
-		if n := ours(); n != 0 {
-			t.Errorf("%d goroutines are left after Close", n)
-		}
+		assert.Equal(t, 0, ours(), "goroutines are left after Close")
 	})
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
 )
@@ -71,9 +73,7 @@ func FuzzParams(f *testing.F) {
 			return
 		}
 		values, parsed := url.ParseQuery(query)
-		if parsed != nil {
-			t.Fatalf("%q was taken: %v", query, parsed)
-		}
+		require.NoErrorf(t, parsed, "%q was taken", query)
 		for k, v := range values {
 			if len(v) != 1 || k != "partitions" && k != "poll" && k != "cluster" && k != "name" {
 				t.Fatalf("%q was taken with %q", query, k)

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
@@ -26,9 +28,7 @@ import (
 func guardOf(t *testing.T, store driver.Store, group string) *idempotency.Guard[idempotency.NoTx] {
 	t.Helper()
 	g, err := idempotency.New[idempotency.NoTx](store, idempotency.Config{Group: group})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return g
 }
 
@@ -38,9 +38,7 @@ func TestLeasesOfADeadProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, b := memidempotency.NewLeases(), memBus(t)
 		leases, err := idempotency.NewLeases(store, idempotency.LeaseConfig{Group: "mail"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if c, err := store.Claim(t.Context(), driver.Record{Key: "mail:k#1"}, 30*time.Second); err != nil || c.State != driver.Claimed {
 			t.Fatal(c.State, err)
 		}
@@ -75,9 +73,7 @@ func noEffects(context.Context, idempotency.NoTx, []event.Event) error { return 
 
 func TestAGuardOfAnotherGroupIsRefused(t *testing.T) {
 	r, err := bus.NewRunner(memBus(t), bus.RunnerConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	other := guardOf(t, memidempotency.New(), "mail")
 	high := bus.Consumer{Topic: "high", Group: "h", Guarded: guardOf(t, memidempotency.New(), "h").Handle(noEffect)}
 	for name, c := range map[string]bus.AnyConsumer{
@@ -103,9 +99,7 @@ func TestAGuardOfAnotherGroupIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := r.Add(bus.Consumer{Topic: "t", Group: "mail", Guarded: other.Handle(noEffect)}); err != nil {
-		t.Errorf("a guard of the same group: %v", err)
-	}
+	assert.NoError(t, r.Add(bus.Consumer{Topic: "t", Group: "mail", Guarded: other.Handle(noEffect)}), "a guard of the same group")
 }
 
 func ofAnotherGroup(err error) bool {
@@ -165,13 +159,9 @@ func TestGuardedConsumersGetTheTransaction(t *testing.T) {
 	if err == nil {
 		_, err = db.Exec(`CREATE TABLE sales (id TEXT)`)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	guard, err := idempotency.New[*sql.Tx](keys, idempotency.Config{Group: "sales"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	sell := func(ctx context.Context, tx *sql.Tx, e event.Event) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO sales VALUES (?)`, e.ID)
 		return err

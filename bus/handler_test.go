@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
@@ -19,14 +21,10 @@ type encoder interface {
 func encoded(t *testing.T, typ string, codec encoder) *message.Message {
 	t.Helper()
 	e, err := event.New(typ, "/test", map[string]int{"n": 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e.AggregateType, e.AggregateID = "seat", "A-1"
 	m, err := codec.Encode(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m
 }
 
@@ -59,9 +57,7 @@ func TestAMessageThatIsNoEventIsPermanent(t *testing.T) {
 			t.Errorf("%q: class of %v is %v, want permanent", payload, err, fault.Of(err))
 		}
 	}
-	if called {
-		t.Error("the handler was called")
-	}
+	assert.False(t, called, "the handler was called")
 }
 
 func TestByTypeAcknowledgesWhatItDoesNotHandle(t *testing.T) {
@@ -69,9 +65,7 @@ func TestByTypeAcknowledgesWhatItDoesNotHandle(t *testing.T) {
 	handlers := map[string]bus.EventHandler{"A": func(context.Context, event.Event) error { calls++; return want }}
 	h := bus.ByType(handlers)
 	delete(handlers, "A") // the map belongs to the caller
-	if err := h(encoded(t, "A", event.Structured{})); !errors.Is(err, want) {
-		t.Errorf("A: %v", err)
-	}
+	assert.ErrorIs(t, h(encoded(t, "A", event.Structured{})), want, "A")
 	if err := h(encoded(t, "B", event.Structured{})); err != nil || calls != 1 {
 		t.Errorf("B: %v, %d calls", err, calls)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -75,12 +76,8 @@ func TestWhatHandlersDoToTheirMessage(t *testing.T) {
 				time.Sleep(time.Minute)
 				synctest.Wait()
 				r.stop(t)
-				if most.Load() != 1 {
-					t.Errorf("%d messages of one key were handled at once", most.Load())
-				}
-				if n := lag(t, b, "t", "g"); n != 0 {
-					t.Errorf("%d messages are unacknowledged", n)
-				}
+				assert.EqualValues(t, 1, most.Load(), "messages of one key were handled at once")
+				assert.Equal(t, 0, lag(t, b, "t", "g"), "messages are unacknowledged")
 				dead := browse(t, b, "t.DLT")
 				if len(dead) != c.dead || c.dead > 0 && !strings.Contains(dead[0].Metadata[driver.DLQError], c.reason) {
 					t.Errorf("dead letters: %d %v", len(dead), dead)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
@@ -147,25 +149,17 @@ func (h *history) run(t *testing.T, b *bus.Bus, consumer bus.AnyConsumer) {
 		defer close(published)
 		for n := 1; n <= h.each; n++ {
 			for k := range historyKeys {
-				if err := b.Publisher().Publish("t", keyed(fmt.Sprint("k", k), n)); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, b.Publisher().Publish("t", keyed(fmt.Sprint("k", k), n)))
 			}
 			time.Sleep(h.millis(h.pause))
 		}
 	}()
 	for life := 0; ; life++ {
 		r, err := bus.NewRunner(b, cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Add(consumer); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, r.Add(consumer))
 		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(1+h.roll(20))*time.Second)
-		if err := r.Run(ctx); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, r.Run(ctx))
 		cancel()
 		if s := r.Status()[0]; s.InFlight != 0 {
 			t.Fatalf("after the end: %+v", s)

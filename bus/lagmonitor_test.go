@@ -9,6 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
 )
@@ -28,17 +31,13 @@ func monitor(t *testing.T, b *bus.Bus, cfg bus.LagMonitorConfig) *bus.LagMonitor
 	t.Helper()
 	cfg.Logger = slog.New(slog.DiscardHandler)
 	m, err := bus.NewLagMonitor(b, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- m.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Run: %v", err)
-		}
+		assert.NoError(t, <-done, "Run")
 	})
 	return m
 }
@@ -55,9 +54,7 @@ func TestLagMonitorRefreshesAndKeepsTheLastAnswer(t *testing.T) {
 			return []bus.Lag{{Topic: "t", Group: "g", Messages: int(n.Add(1))}}, nil
 		}})
 		m, err := bus.NewLagMonitor(b, bus.LagMonitorConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if r, known := m.Of("t", "g"); known {
 			t.Errorf("before the first answer: %+v", r)
 		}

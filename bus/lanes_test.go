@@ -3,6 +3,8 @@ package bus
 import (
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // Lanes that waited for the end of a pause go before lanes that became ready during the pause,
@@ -48,7 +50,5 @@ func TestLanesRelease(t *testing.T) {
 	take("c")
 	l.finish(a)
 	take("a")
-	if l.held != 4 {
-		t.Errorf("%d held, want 4", l.held)
-	}
+	assert.Equal(t, 4, l.held, "held")
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/bus"
@@ -24,13 +26,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func memBus(t *testing.T) *bus.Bus {
 	t.Helper()
 	b, err := bus.Open(t.Context(), "mem://", membus.Scheme())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Errorf("close the bus: %v", err)
-		}
+		assert.NoError(t, b.Close(), "close the bus")
 	})
 	return b
 }
@@ -60,13 +58,9 @@ func start(t *testing.T, b *bus.Bus, cfg bus.RunnerConfig, consumers ...bus.AnyC
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	r, err := bus.NewRunner(b, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, c := range consumers {
-		if err := r.Add(c); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, r.Add(c))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &started{r, cancel, make(chan error, 1)}
@@ -83,9 +77,7 @@ func start(t *testing.T, b *bus.Bus, cfg bus.RunnerConfig, consumers ...bus.AnyC
 func (s *started) stop(t *testing.T) {
 	t.Helper()
 	s.cancel()
-	if err := <-s.done; err != nil {
-		t.Errorf("Run: %v", err)
-	}
+	assert.NoError(t, <-s.done, "Run")
 }
 
 // journal records events and their times, relative to its creation.
@@ -126,9 +118,7 @@ var exact = bus.Backoff{Initial: time.Second, Max: 30 * time.Second, Multiplier:
 func browse(t *testing.T, b *bus.Bus, topic string) []*message.Message {
 	t.Helper()
 	got, err := b.Browse(t.Context(), topic, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return got
 }
 
@@ -136,9 +126,7 @@ func browse(t *testing.T, b *bus.Bus, topic string) []*message.Message {
 func lag(t *testing.T, b *bus.Bus, topic, group string) int {
 	t.Helper()
 	all, err := b.Lag(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, l := range all {
 		if l.Topic == topic && l.Group == group {
 			return l.Messages

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
@@ -21,14 +23,10 @@ import (
 func versioned(t *testing.T, key string, sequence uint64) *message.Message {
 	t.Helper()
 	e, err := event.New("UpdateRequest", "test", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e.ID, e.AggregateID, e.Sequence = key+"/"+strconv.FormatUint(sequence, 10), key, sequence
 	m, err := event.Structured{}.Encode(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m
 }
 
@@ -92,12 +90,8 @@ func TestObsoleteEventsAreAcknowledgedWithoutWork(t *testing.T) {
 					t.Errorf("status %+v, obsolete %v", s, obsolete)
 				}
 				want := map[string]int{"a/5": 1, "a/6": 1, "a/0": 1, "b/1": 1, "d/1": 1, "a#1": 1, "middleware": 6}
-				if fmt.Sprint(handled) != fmt.Sprint(want) {
-					t.Errorf("handled %v, want %v", handled, want)
-				}
-				if n := lag(t, b, "t", "g"); n != 0 {
-					t.Errorf("%d messages are unacknowledged", n)
-				}
+				assert.Equalf(t, fmt.Sprint(want), fmt.Sprint(handled), "handled %v, want %v", handled, want)
+				assert.Equal(t, 0, lag(t, b, "t", "g"), "messages are unacknowledged")
 			})
 		})
 	}
@@ -120,9 +114,7 @@ func TestAnErrorOfCurrentIsTheMessages(t *testing.T) {
 				if s.Handled != 1 || s.DeadLettered != 1 {
 					t.Errorf("status %+v, want 1 handled and 1 dead letter", s)
 				}
-				if dead := browse(t, b, "t.DLT"); ids(dead) != "c/1" {
-					t.Errorf("dead letters: %s", ids(dead))
-				}
+				assert.Equal(t, "c/1", ids(browse(t, b, "t.DLT")), "dead letters")
 			})
 		})
 	}

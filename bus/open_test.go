@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/membus"
@@ -56,13 +59,9 @@ func TestOpenErrors(t *testing.T) {
 			continue
 		}
 		for _, w := range want {
-			if !strings.Contains(err.Error(), w) {
-				t.Errorf("%q: %v; want %q in it", rawURL, err, w)
-			}
+			assert.Containsf(t, err.Error(), w, "%q: %v; want %q in it", rawURL, err, w)
 		}
-		if strings.Contains(err.Error(), password) {
-			t.Errorf("%q: the error shows the password: %v", rawURL, err)
-		}
+		assert.NotContainsf(t, err.Error(), password, "%q: the error shows the password: %v", rawURL, err)
 	}
 	if _, err := bus.Open(t.Context(), "kafka://h", o...); !errors.Is(err, bus.ErrUnknownScheme) {
 		t.Errorf("got %v, want ErrUnknownScheme", err)
@@ -74,20 +73,14 @@ func TestOpenErrors(t *testing.T) {
 
 func TestOpenIgnoresTheCaseOfTheScheme(t *testing.T) {
 	b, err := bus.Open(t.Context(), "MEM://", membus.Scheme())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer b.Close()
-	if b.Name() != "mem" {
-		t.Errorf("Name is %q", b.Name())
-	}
+	assert.Equal(t, "mem", b.Name(), "Name")
 }
 
 func TestParams(t *testing.T) {
 	u, err := url.Parse("x://h?s=text&n=7&d=1m30s&b=true")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p := driver.NewParams(u)
 	if p.String("s", "") != "text" || p.Int("n", 0, 1) != 7 || p.Duration("d", 0) != 90*time.Second || !p.Bool("b", false) {
 		t.Error("a value was misread")
@@ -95,13 +88,9 @@ func TestParams(t *testing.T) {
 	if p.String("s2", "def") != "def" || p.Int("n2", 5, 1) != 5 || p.Duration("d2", time.Second) != time.Second || !p.Bool("b2", true) {
 		t.Error("a default was misread")
 	}
-	if err := p.Err(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, p.Err())
 	u, err = url.Parse("x://h?d=-1s&b=perhaps&n=0&twice=1&twice=2&unknown=secret")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p = driver.NewParams(u)
 	p.Duration("d", 0)
 	p.Bool("b", false)
@@ -113,7 +102,5 @@ func TestParams(t *testing.T) {
 			t.Errorf("%v; want %q in it", got, want)
 		}
 	}
-	if strings.Contains(got.Error(), "secret") {
-		t.Errorf("the value of an unknown parameter is shown: %v", got)
-	}
+	assert.NotContainsf(t, got.Error(), "secret", "the value of an unknown parameter is shown: %v", got)
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 )
@@ -102,9 +104,7 @@ func TestHoldingLowFinishesWhatIsOut(t *testing.T) {
 		}
 		behind.Store(500)
 		settle(time.Minute)
-		if n := lag(t, mem, "low", "l"); n != 0 {
-			t.Errorf("%d unacknowledged", n)
-		}
+		assert.Equal(t, 0, lag(t, mem, "low", "l"), "unacknowledged")
 		r.stop(t)
 	})
 }
@@ -168,14 +168,10 @@ func TestPairErrors(t *testing.T) {
 		"Handler is nil":    {High: high, Low: bus.BatchConsumer{Topic: "low", Group: "l"}},
 	} {
 		r, err := bus.NewRunner(memBus(t), bus.RunnerConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if err := r.Add(p); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
-		if len(r.Status()) != 0 {
-			t.Errorf("%q: half a pair was added", want)
-		}
+		assert.Emptyf(t, r.Status(), "%q: half a pair was added", want)
 	}
 }

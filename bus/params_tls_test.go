@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/certtest"
 )
@@ -16,9 +18,7 @@ import (
 func TestParamsTLS(t *testing.T) {
 	c := certtest.New(t, "localhost")
 	text := filepath.Join(t.TempDir(), "text.pem")
-	if err := os.WriteFile(text, []byte("no certificate"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(text, []byte("no certificate"), 0o600))
 	read := func(base *tls.Config, values url.Values) (*tls.Config, error) {
 		p := driver.NewParams(&url.URL{RawQuery: values.Encode()})
 		cfg := p.TLS(base, "ca", "cert", "key")
@@ -53,25 +53,17 @@ func TestParamsTLSReadsAgain(t *testing.T) {
 	first, second := certtest.New(t, "localhost"), certtest.New(t, "localhost")
 	p := driver.NewParams(&url.URL{RawQuery: url.Values{"cert": {first.Cert}, "key": {first.Key}}.Encode()})
 	cfg := p.TLS(nil, "ca", "cert", "key")
-	if err := p.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Err())
 	shown := func() string {
 		pair, err := cfg.GetClientCertificate(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return string(pair.Certificate[0])
 	}
 	before := shown()
 	for from, to := range map[string]string{second.Cert: first.Cert, second.Key: first.Key} {
 		text, err := os.ReadFile(from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(to, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(to, text, 0o600))
 	}
 	if shown() == before {
 		t.Error("a handshake shows the certificate of before")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -41,9 +42,7 @@ func TestPauseProbesWithBackoffAndResumesAtOnce(t *testing.T) {
 		if s := r.Status()[0]; !s.Paused || s.InFlight != 0 || s.LastError != "connection refused" {
 			t.Errorf("status while down: %+v", s)
 		}
-		if n := lag(t, b, "t", "g"); n != 3 {
-			t.Errorf("%d of 3 messages are unacknowledged while down", n)
-		}
+		assert.Equal(t, 3, lag(t, b, "t", "g"), "of 3 messages are unacknowledged while down")
 		down.Store(false)
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -61,9 +60,7 @@ func TestPauseProbesWithBackoffAndResumesAtOnce(t *testing.T) {
 			"1m1s try a#1", "1m1s retry a#1 attempt 0 in 30s infrastructure: connection refused",
 			"1m31s try b#1", "1m31s recovered b#1 after 4", "1m31s resume after 1m31s",
 			"1m31s try a#1", "1m31s recovered a#1 after 5", "1m31s try a#2")
-		if n := len(browse(t, b, "t.DLT")); n != 0 {
-			t.Errorf("%d dead letters", n)
-		}
+		assert.Equal(t, 0, len(browse(t, b, "t.DLT")), "dead letters")
 	})
 }
 
@@ -99,12 +96,8 @@ func TestPauseHasOneProberAndWakesAll(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		// All 8 at first, then probes at 1.1 s, 3.2 s, 7.3 s.
-		if n := calls.Load(); n != keys+3 {
-			t.Errorf("%d attempts within 10 s of a pause, want %d", n, keys+3)
-		}
-		if n := most.Load(); n != 1 {
-			t.Errorf("%d handlers at work at once while paused, want 1 prober", n)
-		}
+		assert.EqualValues(t, keys+3, calls.Load(), "attempts within 10 s of a pause")
+		assert.EqualValues(t, 1, most.Load(), "handlers at work at once while paused, want 1 prober")
 		down.Store(false)
 		begin := time.Now()
 		first := <-done // the probe
@@ -153,9 +146,7 @@ func TestFailuresDuringAPauseAreNotCounted(t *testing.T) {
 			"0s try slow#1", "0s try a#1", "0s pause, probe in 1s: connection refused",
 			"1s try a#1", "1s recovered a#1 after 2", "1s resume after 1s",
 			"1s try slow#1")
-		if n := len(browse(t, b, "t.DLT")); n != 0 {
-			t.Errorf("%d dead letters", n)
-		}
+		assert.Equal(t, 0, len(browse(t, b, "t.DLT")), "dead letters")
 	})
 }
 

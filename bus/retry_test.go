@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -60,18 +62,14 @@ func TestTransientRetriesOneTwoFourSecondsThenDeadLetter(t *testing.T) {
 			"7s try k#1", "7s dead k#1 to orders.DLT after 4 transient RETRIES_EXHAUSTED",
 			"7s try k#2",
 		)
-		if n := lag(t, b, "orders", "g"); n != 0 {
-			t.Errorf("%d messages are unacknowledged", n)
-		}
+		assert.Equal(t, 0, lag(t, b, "orders", "g"), "messages are unacknowledged")
 		dead := browse(t, b, "orders.DLT")
 		if len(dead) != 1 || dead[0].UUID != "k#1" {
 			t.Fatalf("dead letters: %v", dead)
 		}
 		first, _ := time.Parse(time.RFC3339, dead[0].Metadata[driver.DLQFirstFailure])
 		last, _ := time.Parse(time.RFC3339, dead[0].Metadata[driver.DLQLastFailure])
-		if last.Sub(first) != 7*time.Second {
-			t.Errorf("failures from %s to %s, want 7s apart", first, last)
-		}
+		assert.Equalf(t, 7*time.Second, last.Sub(first), "failures from %s to %s, want 7s apart", first, last)
 	})
 }
 
@@ -151,9 +149,7 @@ func TestABusyMessageHasNotFailed(t *testing.T) {
 		}
 		r.stop(t)
 		dead := browse(t, b, "orders.DLT")
-		if len(dead) != 1 {
-			t.Fatalf("dead letters: %v", dead)
-		}
+		require.Len(t, dead, 1, "dead letters")
 		first, err := time.Parse(time.RFC3339Nano, dead[0].Metadata[driver.DLQFirstFailure])
 		if err != nil || first.Before(began.Add(20*time.Second)) || dead[0].Metadata[driver.DLQAttempts] != "1" {
 			t.Errorf("it failed first after %v (%v), in %s attempts; want after 20 s, in one", first.Sub(began), err, dead[0].Metadata[driver.DLQAttempts])
@@ -163,9 +159,7 @@ func TestABusyMessageHasNotFailed(t *testing.T) {
 
 func TestDefaultRetryHasJitterAndACap(t *testing.T) {
 	p := bus.DefaultRetry()
-	if p.MaxRetries != 3 {
-		t.Errorf("MaxRetries is %d, want 3", p.MaxRetries)
-	}
+	assert.Equal(t, 3, p.MaxRetries, "MaxRetries")
 	for attempt, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 3: 4 * time.Second, 4: 8 * time.Second, 9: 10 * time.Second} {
 		seen := map[time.Duration]bool{}
 		for range 200 {
@@ -305,9 +299,7 @@ func TestClassifiersJudgeErrorsWithoutAClass(t *testing.T) {
 
 func TestBackoffAndRetryPolicyErrorsNameTheField(t *testing.T) {
 	r, err := bus.NewRunner(memBus(t), bus.RunnerConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ok := bus.Consumer{Topic: "t", Group: "g", Handler: func(*message.Message) error { return nil }}
 	for want, p := range map[string]bus.RetryPolicy{
 		"Retry.Backoff: Initial and Max": {Backoff: bus.Backoff{Initial: -1}},

@@ -2,13 +2,13 @@ package bus_test
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -103,9 +103,7 @@ func TestContextsLiveUntilTheTransportHasCommitted(t *testing.T) {
 			Topic: "t", Group: "g", Handler: func(m *message.Message) error {
 				<-m.Context().Done()
 				cancelled = time.Now()
-				if err := context.Cause(m.Context()); !errors.Is(err, bus.ErrDrainTimeout) {
-					t.Errorf("the context ended with %v", err)
-				}
+				assert.ErrorIs(t, context.Cause(m.Context()), bus.ErrDrainTimeout, "the context ended with")
 				return nil
 			},
 		})

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -57,15 +59,9 @@ func TestRunDeclaresTopicsGroupsAndDeadLetters(t *testing.T) {
 func TestRunFailsWhenItCannotDeclare(t *testing.T) {
 	away := errors.New("broker away")
 	r, err := bus.NewRunner(bus.New("x", &recording{Driver: memBus(t).Driver(), err: away}), bus.RunnerConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Add(bus.Consumer{Topic: "t", Group: "g", Handler: noop}); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Run(t.Context()); !errors.Is(err, away) {
-		t.Errorf("Run: %v", err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, r.Add(bus.Consumer{Topic: "t", Group: "g", Handler: noop}))
+	assert.ErrorIs(t, r.Run(t.Context()), away, "Run")
 }
 
 // halting is a driver with one topic that refuses its subscriptions, or ends them on request.
@@ -114,9 +110,7 @@ func TestRunFailsWhenASubscriptionFails(t *testing.T) {
 		refused, began := errors.New("not allowed"), make(chan struct{})
 		b := bus.New("x", halting{Driver: memBus(t).Driver(), refuse: refused, before: began})
 		r, err := bus.NewRunner(b, bus.RunnerConfig{DrainTimeout: time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		returned := false
 		slow := func(m *message.Message) error {
 			close(began)
@@ -126,16 +120,12 @@ func TestRunFailsWhenASubscriptionFails(t *testing.T) {
 			return nil
 		}
 		err = errors.Join(r.Add(bus.Consumer{Topic: "t", Group: "g", Handler: slow}), r.Add(bus.Consumer{Topic: "odd", Group: "g", Handler: noop}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		publish(t, b, "t", keyed("k", 1))
 		if err := r.Run(t.Context()); !errors.Is(err, refused) || !strings.Contains(err.Error(), "consumer g of odd") {
 			t.Errorf("Run: %v", err)
 		}
-		if !returned {
-			t.Error("Run has returned before a handler")
-		}
+		assert.True(t, returned, "Run has returned before a handler")
 	})
 }
 
@@ -158,9 +148,7 @@ func TestASubscriptionThatEndsByItselfEndsRunLoudly(t *testing.T) {
 		if !errors.Is(err, bus.ErrSubscriptionLost) || !errors.Is(err, driver.ErrEnded) || !strings.Contains(err.Error(), "g of odd") {
 			t.Errorf("Run: %v", err)
 		}
-		if !finished {
-			t.Error("the other consumer's handler was not waited for")
-		}
+		assert.True(t, finished, "the other consumer's handler was not waited for")
 		r.cancel()
 	})
 }
@@ -168,12 +156,8 @@ func TestASubscriptionThatEndsByItselfEndsRunLoudly(t *testing.T) {
 func TestRunnerIsUsedOnce(t *testing.T) {
 	b := memBus(t)
 	r := start(t, b, bus.RunnerConfig{}, bus.Consumer{Topic: "t", Group: "g", Handler: noop})
-	if err := r.Add(bus.Consumer{Topic: "u", Group: "g", Handler: noop}); !errors.Is(err, bus.ErrRunning) {
-		t.Errorf("Add while running: %v", err)
-	}
-	if err := r.Run(t.Context()); !errors.Is(err, bus.ErrRunning) {
-		t.Errorf("a second Run: %v", err)
-	}
+	assert.ErrorIs(t, r.Add(bus.Consumer{Topic: "u", Group: "g", Handler: noop}), bus.ErrRunning, "Add while running")
+	assert.ErrorIs(t, r.Run(t.Context()), bus.ErrRunning, "a second Run")
 	if s := r.Status()[0]; !s.Running || s.Paused || s.Held || s.DeadLetterTopic != "t.DLT" {
 		t.Errorf("status %+v", s)
 	}
@@ -187,12 +171,8 @@ func TestRunnerIsUsedOnce(t *testing.T) {
 func TestConsumerErrorsSayWhatIsMissing(t *testing.T) {
 	b := memBus(t)
 	r, err := bus.NewRunner(b, bus.RunnerConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Add(bus.Consumer{Topic: "t", Group: "g", Handler: noop}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, r.Add(bus.Consumer{Topic: "t", Group: "g", Handler: noop}))
 	for want, c := range map[string]bus.Consumer{
 		"Topic is empty":                    {},
 		"Group is empty":                    {Topic: "t"},
@@ -215,9 +195,7 @@ func TestConsumerErrorsSayWhatIsMissing(t *testing.T) {
 	if r, err = bus.NewRunner(queue, bus.RunnerConfig{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Add(bus.Consumer{Topic: "t", Group: "1", Handler: noop}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.Add(bus.Consumer{Topic: "t", Group: "1", Handler: noop}))
 	if err := r.Add(bus.Consumer{Topic: "t", Group: "2", Handler: noop}); err == nil || !strings.Contains(err.Error(), "queue has no consumer groups") {
 		t.Errorf("two groups on a queue: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -134,9 +135,7 @@ func TestPublishingIsCounted(t *testing.T) {
 	b := bus.New("x", outgoing{memBus(t).Driver(), refusing})
 	for _, err := range []error{nil, errors.New("away"), context.Canceled} {
 		refusing.err = err
-		if got := b.Publisher().Publish("t", keyed("a", 1), keyed("b", 2)); !errors.Is(got, err) {
-			t.Errorf("%v, want %v", got, err)
-		}
+		assert.ErrorIs(t, b.Publisher().Publish("t", keyed("a", 1), keyed("b", 2)), err)
 	}
 	if got, want := b.Stats(), (bus.Stats{Published: 2, Failed: 2}); got != want {
 		t.Errorf("%+v, want %+v", got, want)

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 )
@@ -33,9 +35,7 @@ func TestShutdownLetsHandlersFinishAndCommits(t *testing.T) {
 		j.add("Run returned")
 		j.lines = append(slices.Sorted(slices.Values(j.lines[:2])), append(slices.Sorted(slices.Values(j.lines[2:4])), j.lines[4:]...)...)
 		j.expect(t, "0s begin a#1", "0s begin b#1", "10s end a#1: <nil>", "10s end b#1: <nil>", "10s Run returned")
-		if got := receiveAll(t, b, "g", "t"); got != "a#2" {
-			t.Errorf("left for the next instance: %s", got)
-		}
+		assert.Equal(t, "a#2", receiveAll(t, b, "g", "t"), "left for the next instance")
 	})
 }
 
@@ -43,14 +43,10 @@ func TestShutdownLetsHandlersFinishAndCommits(t *testing.T) {
 func receiveAll(t *testing.T, b *bus.Bus, group, topic string) string {
 	t.Helper()
 	sub, err := b.Subscriber(group, bus.SubscriberConfig{Concurrency: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer sub.Close()
 	ch, err := sub.Subscribe(context.Background(), topic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return ids(drain(ch))
 }
 
@@ -73,9 +69,7 @@ func TestDrainTimeoutCancelsContextsAndHandsBack(t *testing.T) {
 		if s := r.Status()[0]; s.Retried != 0 || s.DeadLettered != 0 || s.LastError != "" || s.InFlight != 0 {
 			t.Errorf("a message that was handed back was counted: %+v", s)
 		}
-		if got := receiveAll(t, b, "g", "t"); got != "a#1" {
-			t.Errorf("left for the next instance: %q", got)
-		}
+		assert.Equal(t, "a#1", receiveAll(t, b, "g", "t"), "left for the next instance")
 	})
 }
 
@@ -100,9 +94,7 @@ func TestACancelledHandlerHandsBackUncounted(t *testing.T) {
 		if s := r.Status()[0]; s.DeadLettered != 0 || s.LastError != "" {
 			t.Errorf("status %+v", s)
 		}
-		if got := receiveAll(t, b, "g", "t"); got != "a#1" {
-			t.Errorf("left for the next instance: %q", got)
-		}
+		assert.Equal(t, "a#1", receiveAll(t, b, "g", "t"), "left for the next instance")
 	})
 }
 
@@ -136,12 +128,8 @@ func TestShutdownDuringBackoffAndPauseReturnsAtOnce(t *testing.T) {
 				synctest.Wait()
 				begin := time.Now()
 				r.stop(t)
-				if took := time.Since(begin); took != 0 {
-					t.Errorf("shutting down took %s", took)
-				}
-				if n := lag(t, b, "t", "g"); n != 2 {
-					t.Errorf("%d messages are unacknowledged, want 2", n)
-				}
+				assert.EqualValues(t, 0, time.Since(begin), "shutting down took")
+				assert.Equal(t, 2, lag(t, b, "t", "g"), "messages are unacknowledged")
 			})
 		})
 	}
@@ -180,15 +168,11 @@ func TestClosingTheBusEndsRun(t *testing.T) {
 		b := memBus(t)
 		r := start(t, b, bus.RunnerConfig{},
 			bus.Consumer{Topic: "t", Group: "g", Handler: noop}, bus.Consumer{Topic: "other", Group: "g", Handler: noop})
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Close())
 		synctest.Wait()
 		select {
 		case err := <-r.done:
-			if !errors.Is(err, bus.ErrClosed) {
-				t.Errorf("Run ended with %v", err)
-			}
+			assert.ErrorIs(t, err, bus.ErrClosed, "Run ended with")
 			if s := r.Status()[0]; s.Running {
 				t.Errorf("afterwards: %+v", s)
 			}

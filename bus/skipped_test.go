@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
@@ -21,14 +22,10 @@ import (
 func typed(t *testing.T, key, typ string, sequence uint64) *message.Message {
 	t.Helper()
 	e, err := event.New(typ, "test", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e.AggregateID, e.Sequence = key, sequence
 	m, err := event.Structured{}.Encode(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m
 }
 

@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
@@ -67,19 +69,13 @@ func TestEndCountsWhatWasAnswered(t *testing.T) {
 			m := <-s.out
 			out[m.UUID] = m
 		}
-		if n := c.inFlight.Load(); n != 3 {
-			t.Fatalf("%d messages are in flight, want 3", n)
-		}
+		require.EqualValues(t, 3, c.inFlight.Load(), "messages are in flight")
 		synctest.Wait()
 		out["acked"].Ack()
 		out["nacked"].Nack()
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, d.Close())
 		<-s.done
-		if n := c.inFlight.Load(); n != 0 {
-			t.Errorf("%d messages are in flight after the end", n)
-		}
+		assert.EqualValues(t, 0, c.inFlight.Load(), "messages are in flight after the end")
 		if all[0].back || !all[1].back || !all[2].back || all[1].done || all[2].done || out["open"].Context().Err() == nil {
 			t.Errorf("acked %+v, nacked %+v, open %+v", all[0], all[1], all[2])
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/bus"
 )
@@ -96,9 +97,7 @@ func TestASuspectStopsOnlyItsKey(t *testing.T) {
 		if s := r.Status()[0]; s.Handled != 200+suspectWindows*window+1 || !slices.Equal(after, []string{"bad#2"}) {
 			t.Errorf("afterwards %+v, and of the poison's key %v", s, after)
 		}
-		if n := pauses.Load(); n != 1 {
-			t.Errorf("%d pauses, want the one that found the suspect", n)
-		}
+		assert.EqualValues(t, 1, pauses.Load(), "pauses, want the one that found the suspect")
 		r.stop(t)
 	})
 }

@@ -2,7 +2,6 @@ package bus_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -11,6 +10,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -40,9 +41,7 @@ func TestTimeoutEndsAHandler(t *testing.T) {
 					Hooks: bus.Hooks{OnRetry: func(r bus.Report) { retries = append(retries, fmt.Sprint(r.Class, " ", r.Attempts)) }},
 				}, func(ctx context.Context, m *message.Message) error {
 					<-ctx.Done()
-					if !errors.Is(context.Cause(ctx), bus.ErrHandlerTimeout) {
-						t.Errorf("the context ended with %v", context.Cause(ctx))
-					}
+					assert.ErrorIs(t, context.Cause(ctx), bus.ErrHandlerTimeout, "the context ended with")
 					return fault.MarkInfrastructure(ctx.Err())
 				}))
 				publish(t, b, "t", keyed("k", 1))
@@ -51,9 +50,7 @@ func TestTimeoutEndsAHandler(t *testing.T) {
 				if s := r.Status()[0]; s.DeadLettered != 1 || s.Pauses != 0 || fmt.Sprint(retries) != "[transient 1]" {
 					t.Errorf("after 3 s, a retry and 3 s: %+v, retries %v", s, retries)
 				}
-				if text := browse(t, b, "t.DLT")[0].Metadata[driver.DLQError]; !strings.Contains(text, "took too long (3s)") {
-					t.Errorf("the dead letter says %q", text)
-				}
+				assert.Contains(t, browse(t, b, "t.DLT")[0].Metadata[driver.DLQError], "took too long (3s)", "the dead letter")
 				r.stop(t)
 			})
 		})
@@ -104,9 +101,7 @@ func TestAnOverdueHandlerIsReported(t *testing.T) {
 
 func TestTimeoutIsChecked(t *testing.T) {
 	r, err := bus.NewRunner(memBus(t), bus.RunnerConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	err = r.Add(bus.Consumer{Topic: "t", Group: "g", Timeout: -1, Handler: func(*message.Message) error { return nil }})
 	if err == nil || !strings.Contains(err.Error(), "Timeout") {
 		t.Errorf("a negative Timeout: %v", err)

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
@@ -30,14 +32,10 @@ const foreign = "00-11111111111111111111111111111111-2222222222222222-01"
 func tracedMessage(t *testing.T, typ, traceparent string) *message.Message {
 	t.Helper()
 	e, err := event.New(typ, "/test", "payload-text")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e.AggregateID, e.CorrelationID, e.TraceParent = typ, "request-1", traceparent
 	m, err := event.Structured{}.Encode(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m
 }
 
@@ -92,16 +90,12 @@ func TestADeliveryIsAChildOfItsMessage(t *testing.T) {
 	settled(t, b, "t", "g")
 	r.stop(t)
 	ended := spans.Ended()
-	if len(ended) != 1 {
-		t.Fatalf("%d spans", len(ended))
-	}
+	require.Len(t, ended, 1, "spans")
 	s := ended[0]
 	if s.Name() != "process t" || s.SpanKind() != trace.SpanKindConsumer || headerOf(s.Parent()) != foreign || !s.Parent().IsRemote() || len(s.Links()) != 0 {
 		t.Errorf("%s %v under %s, %v", s.Name(), s.SpanKind(), headerOf(s.Parent()), s.Links())
 	}
-	if !handler.Equal(s.SpanContext()) {
-		t.Error("the handler has another span in its context")
-	}
+	assert.True(t, handler.Equal(s.SpanContext()), "the handler has another span in its context")
 	want := []string{
 		"messaging.consumer.group.name=g", "messaging.destination.name=t", "messaging.message.conversation_id=request-1",
 		"messaging.message.id=" + m.UUID, "messaging.operation.name=process", "messaging.operation.type=process",
@@ -207,21 +201,15 @@ func TestSpansTellPausesAndWhatIsObsolete(t *testing.T) {
 	publish(t, b, "t", tracedMessage(t, "T", foreign))
 	settled(t, b, "t", "g")
 	old, err := event.New("Old", "/test", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	old.Sequence = 4
 	m, err := event.Structured{}.Encode(old)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	publish(t, b, "t", m)
 	settled(t, b, "t", "g")
 	r.stop(t)
 	ended := spans.Ended()
-	if len(ended) != 3 {
-		t.Fatalf("%d spans", len(ended))
-	}
+	require.Len(t, ended, 3, "spans")
 	has(t, ended[0], "millrace.delivery.outcome=pause", "error.type=infrastructure", "millrace.delivery.attempt=1")
 	has(t, ended[1], "millrace.delivery.outcome=handled", "millrace.delivery.attempt=2")
 	has(t, ended[2], "millrace.delivery.outcome=obsolete")
@@ -286,9 +274,7 @@ func TestWithoutAProviderATraceGoesOn(t *testing.T) {
 		return nil
 	})})
 	publish(t, b, "t", tracedMessage(t, "T", foreign))
-	if sc := <-got; headerOf(sc) != foreign {
-		t.Errorf("the handler has %s", headerOf(sc))
-	}
+	assert.Equal(t, foreign, headerOf(<-got), "the handler")
 	publish(t, b, "t", tracedMessage(t, "T", ""))
 	if sc := <-got; sc.IsValid() {
 		t.Errorf("the handler has %s of a message without", headerOf(sc))
@@ -312,24 +298,16 @@ func TestATracedPublisherInjectsAndOverwritesNothing(t *testing.T) {
 	spans := new(spantest.Recorder)
 	next := &collecting{}
 	p, err := bus.NewTracedPublisher(next, spans, "kafka")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, request := spans.Tracer("test").Start(t.Context(), "request")
 	another, _ := spans.Tracer("test").Start(t.Context(), "another")
 	plain, with, apart := tracedMessage(t, "A", ""), tracedMessage(t, "B", foreign), tracedMessage(t, "C", "")
 	plain.SetContext(ctx)
 	apart.SetContext(another)
-	if err := p.Publish("t", plain, with, apart); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Publish("t", with); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Publish("t", plain, with, apart))
+	require.NoError(t, p.Publish("t", with))
 	next.err = fault.MarkInfrastructure(errors.New("away"))
-	if err := p.Publish("t", with); !errors.Is(err, next.err) {
-		t.Fatal(err)
-	}
+	require.ErrorIs(t, p.Publish("t", with), next.err)
 	ended := spans.Ended()
 	s := ended[0]
 	has(t, s, "messaging.system=kafka", "messaging.batch.message_count=3", "messaging.operation.type=send")
@@ -347,9 +325,7 @@ func TestATracedPublisherInjectsAndOverwritesNothing(t *testing.T) {
 	has(t, ended[2], "error.type=infrastructure")
 
 	quiet, err := bus.NewTracedPublisher(&collecting{}, nil, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	carried := tracedMessage(t, "D", "")
 	carried.SetContext(ctx)
 	if err := quiet.Publish("t", carried, with); err != nil || carried.Metadata["traceparent"] != headerOf(request.SpanContext()) || with.Metadata["traceparent"] != "" {

@@ -13,6 +13,8 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
 	"github.com/ThreeDotsLabs/watermill/pubsub/gochannel"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 )
@@ -56,12 +58,8 @@ func TestFault_DeduplicatorLosesAFailedMessage(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		r.stop(t)
-		if control != 0 {
-			t.Errorf("the control handled the message %d times: the fault is gone, and this test with it", control)
-		}
-		if handled != 1 {
-			t.Errorf("handled %d times, want once", handled)
-		}
+		assert.Equalf(t, 0, control, "the control handled the message %d times: the fault is gone, and this test with it", control)
+		assert.Equalf(t, 1, handled, "handled %d times, want once", handled)
 	})
 }
 
@@ -80,9 +78,7 @@ func TestFault_RetryConsumesTheBackoffTwice(t *testing.T) {
 		}
 		control.Middleware(func(*message.Message) ([]*message.Message, error) { return nil, fail() })(keyed("k", 1)) //nolint:errcheck // it fails
 		want := []time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second}
-		if slices.Equal(at, want) {
-			t.Error("the control retries at 1, 3, 7 s: the fault is gone, and this test with it")
-		}
+		assert.False(t, slices.Equal(at, want), "the control retries at 1, 3, 7 s: the fault is gone, and this test with it")
 
 		b := memBus(t)
 		at, begin = nil, time.Now()
@@ -109,13 +105,9 @@ func TestFault_StoppingAHandlerClosesASharedPublisher(t *testing.T) {
 	for name, pub := range map[string]message.Publisher{"control": control, "ours": b.Publisher()} {
 		t.Run(name, func(t *testing.T) {
 			router, err := message.NewRouter(message.RouterConfig{}, watermill.NopLogger{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			sub, err := b.Subscriber(name, bus.SubscriberConfig{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer sub.Close()
 			stays := router.AddHandler("stays", "in", sub, "out", pub, message.PassthroughHandler)
 			goes := router.AddHandler("goes", "in2", sub, "out", pub, message.PassthroughHandler)
@@ -124,13 +116,9 @@ func TestFault_StoppingAHandlerClosesASharedPublisher(t *testing.T) {
 			<-router.Running()
 			goes.Stop()
 			<-goes.Stopped()
-			if err := pub.Publish("out", keyed("k", 1)); err != nil {
-				t.Errorf("after one of two handlers stopped: %v", err)
-			}
+			assert.NoError(t, pub.Publish("out", keyed("k", 1)), "after one of two handlers stopped")
 			stays.Stop()
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, <-done)
 			<-stays.Stopped()
 		})
 	}
@@ -173,24 +161,16 @@ func TestFault_WaitsIgnoreTheContext(t *testing.T) {
 		}
 		r := start(t, b, bus.RunnerConfig{}, consumers...)
 		sub, err := b.Subscriber("plain", bus.SubscriberConfig{Redelivery: hour, DrainTimeout: time.Hour})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ch, err := sub.Subscribe(context.Background(), "t")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		publish(t, b, "t", keyed("k", 1))
 		(<-ch).Nack()
 		synctest.Wait()
 		begin := time.Now()
 		r.stop(t)
-		if err := sub.Close(); err != nil {
-			t.Error(err)
-		}
-		if took := time.Since(begin); took != 0 {
-			t.Errorf("the shutdown waited %s", took)
-		}
+		assert.NoError(t, sub.Close())
+		assert.EqualValues(t, 0, time.Since(begin), "the shutdown waited")
 	})
 }
 
@@ -225,23 +205,15 @@ func TestFault_ClosingCancelsHandlersAtWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pubsub := gochannel.NewGoChannel(gochannel.Config{}, watermill.NopLogger{})
 		router, err := message.NewRouter(message.RouterConfig{}, watermill.NopLogger{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ended := make(chan error, 1)
 		router.AddConsumerHandler("control", "t", pubsub, handler(ended))
 		go router.Run(context.Background()) //nolint:errcheck // ends with Close
 		<-router.Running()
-		if err := pubsub.Publish("t", keyed("k", 1)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, pubsub.Publish("t", keyed("k", 1)))
 		synctest.Wait()
-		if err := router.Close(); err != nil {
-			t.Error(err)
-		}
-		if <-ended == nil {
-			t.Error("the control's context lives: the fault is gone, and this test with it")
-		}
+		assert.NoError(t, router.Close())
+		assert.Error(t, <-ended, "the control's context lives: the fault is gone, and this test with it")
 	})
 	synctest.Test(t, func(t *testing.T) {
 		b, ended := memBus(t), make(chan error, 1)

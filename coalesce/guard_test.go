@@ -10,6 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
@@ -84,13 +87,9 @@ func TestBreaker(t *testing.T) {
 			}
 			return refusals
 		}
-		if n := ask(5); n != 0 {
-			t.Fatalf("%d refused while the store is up", n)
-		}
+		require.Equal(t, 0, ask(5), "refused while the store is up")
 		down.Store(true)
-		if n := ask(5); n != 5 {
-			t.Fatalf("%d of 5 refused", n)
-		}
+		require.Equal(t, 5, ask(5), "of 5 refused")
 		asked := s.calls.Load()
 		if n := ask(100); n != 100 || s.calls.Load() != asked {
 			t.Errorf("%d of 100 refused with an open breaker, and %d calls made", n, s.calls.Load()-asked)
@@ -153,9 +152,7 @@ func TestBreakerIgnoresCallers(t *testing.T) {
 				t.Errorf("no priority: %v", err)
 			}
 		}
-		if state := c.Stats().Breaker; state != "closed" {
-			t.Errorf("the breaker is %s", state)
-		}
+		assert.Equal(t, "closed", c.Stats().Breaker, "the breaker")
 		// Callers with a short but sufficient deadline do open it.
 		for range 30 {
 			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -163,9 +160,7 @@ func TestBreakerIgnoresCallers(t *testing.T) {
 			_, _ = c.Request(ctx, "k", coalesce.Low)
 			cancel()
 		}
-		if state := c.Stats().Breaker; state != "open" {
-			t.Errorf("after 30 deadlines that passed the breaker is %s", state)
-		}
+		assert.Equal(t, "open", c.Stats().Breaker, "after 30 deadlines that passed the breaker")
 	})
 }
 

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/coalesce/driver"
@@ -43,14 +46,10 @@ func TestObsolete(t *testing.T) {
 	check("upgraded", low.Version, true, high.Version)
 	check("the upgrade", high.Version, false, high.Version)
 	check("from the future", high.Version+1, false, high.Version)
-	if err := s.Lose(t.Context(), "k"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Lose(t.Context(), "k"))
 	check("after a loss", low.Version, false, 0)
 	c.Skipped()
-	if n := c.Stats().Obsolete; n != 2 {
-		t.Errorf("%d obsolete events counted, want the one found and the one reported", n)
-	}
+	assert.EqualValues(t, 2, c.Stats().Obsolete, "obsolete events counted, want the one found and the one reported")
 }
 
 // TestObsoleteWithoutStore: without an answer no event is obsolete, and an error is returned.

@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
@@ -22,15 +25,11 @@ func TestDoPublishesOnce(t *testing.T) {
 	var decisions []coalesce.Decision
 	for _, p := range []coalesce.Priority{coalesce.Low, coalesce.Low, coalesce.High, coalesce.High, coalesce.Low} {
 		d, err := c.Do(t.Context(), "k", p, publish)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		decisions = append(decisions, d)
 	}
 	for i, o := range []driver.Outcome{coalesce.Published, coalesce.AlreadyProcessing, coalesce.Upgraded, coalesce.AlreadyProcessing, coalesce.AlreadyProcessing} {
-		if decisions[i].Outcome != o {
-			t.Errorf("request %d: %v, want %v", i, decisions[i].Outcome, o)
-		}
+		assert.Equalf(t, o, decisions[i].Outcome, "request %d", i)
 	}
 	if len(published) != 2 || published[0] != decisions[0].Ticket.Version || published[1] != decisions[2].Ticket.Version || published[0] >= published[1] {
 		t.Errorf("published the versions %v of %v", published, decisions)
@@ -96,9 +95,7 @@ func TestReleaseThatFails(t *testing.T) {
 		t.Errorf("%v (%v); want both errors, of the publisher's class", err, fault.Of(err))
 	}
 	want(t, c, coalesce.Low, coalesce.AlreadyProcessing)
-	if err := s.Backdate(t.Context(), "k", time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Backdate(t.Context(), "k", time.Minute))
 	want(t, c, coalesce.Low, coalesce.Published)
 }
 
@@ -121,13 +118,9 @@ func TestAgain(t *testing.T) {
 	if err != nil || !again {
 		t.Fatal(last, again, err)
 	}
-	if err := c.Publish(t.Context(), last, func(context.Context, coalesce.Ticket) error { return errPublish }); !errors.Is(err, errPublish) {
-		t.Fatal(err)
-	}
+	require.ErrorIs(t, c.Publish(t.Context(), last, func(context.Context, coalesce.Ticket) error { return errPublish }), errPublish)
 	want(t, c, coalesce.Low, coalesce.Published)
-	if n := c.Stats().Reruns; n != 2 {
-		t.Errorf("%d other runs counted, want 2", n)
-	}
+	assert.EqualValues(t, 2, c.Stats().Reruns, "other runs counted")
 	if err := c.Publish(t.Context(), coalesce.Ticket{Key: "k", Priority: coalesce.Low}, nil); fault.Of(err) != fault.Permanent {
 		t.Errorf("publishing no ticket: %v, want a permanent error", err)
 	}
@@ -143,9 +136,7 @@ func TestConflicts(t *testing.T) {
 	if ok, err := c.Extend(t.Context(), mine.Key, mine.Priority, mine.Version); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	if err := s.Backdate(t.Context(), "k", time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Backdate(t.Context(), "k", time.Minute))
 	if ok, err := c.Extend(t.Context(), mine.Key, mine.Priority, mine.Version); ok || err != nil {
 		t.Error(ok, err)
 	}

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/coalesce/driver"
 )
@@ -86,9 +88,7 @@ func TestSharing(t *testing.T) {
 		if first.outcomes[coalesce.Published] != 1 || others.outcomes[coalesce.Published] != 1 || others.outcomes[coalesce.AlreadyProcessing] != 98 {
 			t.Errorf("the first: %v; the others: %v", first.outcomes, others.outcomes)
 		}
-		if len(others.tickets) != 1 {
-			t.Errorf("the others were told of %v; want one ticket", others.tickets)
-		}
+		assert.Lenf(t, others.tickets, 1, "the others were told of %v; want one ticket", others.tickets)
 		if n := s.calls.Load(); n != 0 {
 			t.Errorf("the 98 made %d calls besides the one they share", n)
 		}
@@ -109,9 +109,7 @@ func TestSharingKeepsQuestionsApart(t *testing.T) {
 		high.ask(t.Context(), c, 3, coalesce.High)
 		again.ask(t.Context(), c, 3, coalesce.Low)
 		synctest.Wait()
-		if n := s.calls.Load(); n != 5 {
-			t.Errorf("%d calls under way, want one of low, one of high and three that leave a mark", n)
-		}
+		assert.EqualValues(t, 5, s.calls.Load(), "calls under way, want one of low, one of high and three that leave a mark")
 		close(free)
 		low.wg.Wait()
 		high.wg.Wait()
@@ -174,9 +172,7 @@ func TestSharingSharesErrors(t *testing.T) {
 		if len(first.errs) != 1 || len(others.errs) != 10 || !errors.Is(others.errs[9], coalesce.ErrUnavailable) {
 			t.Errorf("%d and %d errors, want all: %v", len(first.errs), len(others.errs), others.errs)
 		}
-		if n := s.calls.Load(); n != 2 {
-			t.Errorf("%d calls, want 2", n)
-		}
+		assert.EqualValues(t, 2, s.calls.Load(), "calls")
 		var next crowd
 		next.ask(t.Context(), c, 1, coalesce.Low)
 		free <- nil

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/memcounter"
@@ -21,13 +23,9 @@ func TestBacklog(t *testing.T) {
 		write := func() {
 			t.Helper()
 			for range 300 {
-				if err := log.Append(counter.Change{Key: "post-1", N: 1}); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, log.Append(counter.Change{Key: "post-1", N: 1}))
 			}
-			if err := store.Add(t.Context(), "comment", "post-1", 300); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, store.Add(t.Context(), "comment", "post-1", 300))
 		}
 		write()
 		if r := flush(t, f); !r.More || len(r.Batches) != 256 || len(r.Discarded) != 0 {
@@ -61,9 +59,7 @@ func TestRoundsEnd(t *testing.T) {
 	for _, source := range []driver.Source{nil, memcounter.NewLog()} {
 		store, applier := &busyStore{Store: memcounter.New()}, memcounter.NewApplier()
 		f := newFlusher(t, store, applier, counter.Config{Source: source})
-		if err := store.Add(t.Context(), "comment", "post-1", 1); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, store.Add(t.Context(), "comment", "post-1", 1))
 		for round := 1; round <= 3; round++ {
 			if r := flush(t, f); r.More || len(r.Batches)+len(r.Discarded) != 1 || store.takes != round {
 				t.Errorf("round %d took %d times in all: %+v", round, store.takes, r)
@@ -77,9 +73,7 @@ func TestBacklogOfDeltas(t *testing.T) {
 	store, applier := memcounter.New(), memcounter.NewApplier()
 	f := newFlusher(t, store, applier, counter.Config{Batch: 1})
 	for i := range 65 {
-		if err := store.Add(t.Context(), "comment", fmt.Sprint("post-", i), 1); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, store.Add(t.Context(), "comment", fmt.Sprint("post-", i), 1))
 	}
 	if r := flush(t, f); !r.More || len(r.Batches) != 64 {
 		t.Errorf("more %t, %d batches", r.More, len(r.Batches))

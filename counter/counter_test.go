@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/memcounter"
@@ -21,9 +23,7 @@ func TestRest(t *testing.T) {
 		applier := memcounter.NewApplier()
 		c := newCounter(t, hang, counter.Config{Applier: applier})
 		began := time.Now()
-		if err := c.Add(t.Context(), "a", 1); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a store that hangs: %v", err)
-		}
+		assert.ErrorIs(t, c.Add(t.Context(), "a", 1), context.DeadlineExceeded, "a store that hangs")
 		for range 10 {
 			if err := c.Add(t.Context(), "a", 1); !errors.Is(err, counter.ErrResting) || fault.Of(err) != fault.Infrastructure {
 				t.Errorf("after that: %v", err)
@@ -32,14 +32,10 @@ func TestRest(t *testing.T) {
 		if got, err := c.Counts(t.Context(), "a"); err != nil || got["a"] != 0 {
 			t.Errorf("counts without the store: %v (%v)", got, err)
 		}
-		if took := time.Since(began); took != 250*time.Millisecond {
-			t.Errorf("11 additions and a look took %s", took)
-		}
+		assert.Equal(t, 250*time.Millisecond, time.Since(began), "11 additions and a look took")
 		hang.hangs = false
 		time.Sleep(time.Second)
-		if err := c.Add(t.Context(), "a", 1); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, c.Add(t.Context(), "a", 1))
 		if s := c.Stats(); s.Added != 1 || s.Failed != 11 {
 			t.Errorf("%+v", s)
 		}
@@ -51,12 +47,8 @@ func TestCancelledIsNoRest(t *testing.T) {
 	c := newCounter(t, memcounter.New(), counter.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := c.Add(ctx, "a", 1); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
-	if err := c.Add(t.Context(), "a", 1); err != nil {
-		t.Error(err)
-	}
+	assert.ErrorIs(t, c.Add(ctx, "a", 1), context.Canceled)
+	assert.NoError(t, c.Add(t.Context(), "a", 1))
 }
 
 type hangingStore struct {
@@ -86,9 +78,7 @@ func TestChangesAreChecked(t *testing.T) {
 			t.Errorf("%v; want a permanent error about %s", err, want)
 		}
 	}
-	if err := c.Add(t.Context(), "a", 0); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, c.Add(t.Context(), "a", 0))
 	if got, err := c.Pending(t.Context()); err != nil || len(got) != 0 {
 		t.Errorf("pending of no key: %v (%v)", got, err)
 	}

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/memcounter"
@@ -37,12 +40,8 @@ func crashAt(t *testing.T, sourced bool, c *crash) bool {
 	want := map[string]int64{}
 	write := func(key string, n int64) {
 		want[key] += n
-		if err := log.Append(counter.Change{Key: key, N: n}); err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Add(t.Context(), "comment", key, n); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, log.Append(counter.Change{Key: key, N: n}))
+		require.NoError(t, store.Add(t.Context(), "comment", key, n))
 	}
 	cfg := func(s driver.Source) counter.Config {
 		out := counter.Config{Batch: 3, Every: time.Nanosecond, Lease: time.Nanosecond * 2}
@@ -82,14 +81,10 @@ func TestRowsAreTheTruth(t *testing.T) {
 	add := func(key string, rows, adds int) {
 		t.Helper()
 		for range rows {
-			if err := log.Append(counter.Change{Key: key, N: 1}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, log.Append(counter.Change{Key: key, N: 1}))
 		}
 		for range adds {
-			if err := store.Add(t.Context(), "comment", key, 1); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, store.Add(t.Context(), "comment", key, 1))
 		}
 	}
 	add("normal", 5, 5)
@@ -136,12 +131,8 @@ func (s *hookedSource) Read(ctx context.Context, after string, limit int) ([]cou
 func TestLaterDeltasStay(t *testing.T) {
 	store, applier, log := memcounter.New(), memcounter.NewApplier(), memcounter.NewLog()
 	write := func() {
-		if err := log.Append(counter.Change{Key: "post-1", N: 1}); err != nil {
-			t.Error(err)
-		}
-		if err := store.Add(t.Context(), "comment", "post-1", 1); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, log.Append(counter.Change{Key: "post-1", N: 1}))
+		assert.NoError(t, store.Add(t.Context(), "comment", "post-1", 1))
 	}
 	f := newFlusher(t, store, applier, counter.Config{Source: &hookedSource{log, write}})
 	c := newCounter(t, store, counter.Config{Applier: applier})

@@ -10,6 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/memcounter"
@@ -24,9 +27,7 @@ func start(t *testing.T, f *counter.Counter) (stop func()) {
 	return func() {
 		t.Helper()
 		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("Run ended with %v", err)
-		}
+		assert.NoError(t, <-ended, "Run ended with")
 	}
 }
 
@@ -36,9 +37,7 @@ func TestRun(t *testing.T) {
 		c := newCounter(t, store, counter.Config{Applier: applier})
 		add := func() {
 			t.Helper()
-			if err := c.Add(t.Context(), "post-1", 1); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, c.Add(t.Context(), "post-1", 1))
 		}
 		counts := func(total, all int64) {
 			t.Helper()
@@ -94,13 +93,9 @@ func TestStaleFlusher(t *testing.T) {
 			cfg := counter.Config{}
 			if log != nil {
 				cfg.Source = log
-				if err := log.Append(counter.Change{Key: "post-1", N: 5}); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, log.Append(counter.Change{Key: "post-1", N: 5}))
 			}
-			if err := store.Add(t.Context(), "comment", "post-1", 5); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, store.Add(t.Context(), "comment", "post-1", 5))
 			stall := &stallingApplier{Applier: applier, reached: make(chan struct{}), goOn: make(chan struct{})}
 			stale := newFlusher(t, store, stall, cfg)
 			ended := make(chan error, 1)
@@ -112,9 +107,7 @@ func TestStaleFlusher(t *testing.T) {
 			time.Sleep(31 * time.Second)
 			flush(t, newFlusher(t, store, applier, cfg))
 			close(stall.goOn)
-			if err := <-ended; !errors.Is(err, driver.ErrLeaseLost) {
-				t.Errorf("the stale flusher got %v", err)
-			}
+			assert.ErrorIs(t, <-ended, driver.ErrLeaseLost, "the stale flusher")
 			wantTotals(t, applier, map[string]int64{"post-1": 5})
 		}
 	})
@@ -182,9 +175,7 @@ func TestStoreAway(t *testing.T) {
 		applier, log := memcounter.NewApplier(), memcounter.NewLog()
 		f := newFlusher(t, store, applier, counter.Config{Source: log, Logger: slog.New(slog.NewTextHandler(&said, nil))})
 		stop := start(t, f)
-		if err := log.Append(counter.Change{Key: "post-1", N: 1}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, log.Append(counter.Change{Key: "post-1", N: 1}))
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		wantTotals(t, applier, map[string]int64{"post-1": 1})
@@ -222,9 +213,7 @@ func (a *hangingApplier) Apply(ctx context.Context, l driver.Lease, b driver.Bat
 func TestCallThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, applier := memcounter.New(), memcounter.NewApplier()
-		if err := store.Add(t.Context(), "comment", "post-1", 5); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, store.Add(t.Context(), "comment", "post-1", 5))
 		f := newFlusher(t, store, &hangingApplier{Applier: applier}, counter.Config{})
 		stop := start(t, f)
 		time.Sleep(29 * time.Second)
@@ -246,9 +235,7 @@ func TestOldGoes(t *testing.T) {
 		store, applier, log := memcounter.New(), memcounter.NewApplier(), memcounter.NewLog()
 		f := newFlusher(t, store, applier, counter.Config{Source: log, Keep: time.Hour})
 		for range 3 {
-			if err := log.Append(counter.Change{Key: "post-1", N: 1}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, log.Append(counter.Change{Key: "post-1", N: 1}))
 			flush(t, f)
 			time.Sleep(50 * time.Minute)
 		}
@@ -271,9 +258,7 @@ func TestMuchThatIsOldGoes(t *testing.T) {
 		store, applier, log := memcounter.New(), memcounter.NewApplier(), memcounter.NewLog()
 		f := newFlusher(t, store, applier, counter.Config{Source: log, Keep: time.Hour})
 		for range 25_000 {
-			if err := log.Append(counter.Change{Key: "post-1", N: 1}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, log.Append(counter.Change{Key: "post-1", N: 1}))
 		}
 		flush(t, f)
 		time.Sleep(2 * time.Hour)
@@ -293,9 +278,7 @@ func TestObserve(t *testing.T) {
 	var seen []counter.Round
 	f := newFlusher(t, store, applier, counter.Config{Observe: func(r counter.Round) { seen = append(seen, r) }})
 	flush(t, f)
-	if err := store.Add(t.Context(), "comment", "post-1", 2); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.Add(t.Context(), "comment", "post-1", 2))
 	flush(t, f)
 	if len(seen) != 1 || seen[0].Counter != "comment" || len(seen[0].Batches) != 1 || seen[0].Batches[0].Deltas[0].N != 2 {
 		t.Errorf("observed %+v", seen)

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/counter"
@@ -95,9 +97,7 @@ var quiet = slog.New(slog.DiscardHandler)
 func newCounter(t testing.TB, store driver.Store, cfg counter.Config) *counter.Counter {
 	t.Helper()
 	c, err := counter.New("comment", store, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 
@@ -113,9 +113,7 @@ func newFlusher(t testing.TB, store driver.Store, applier driver.Applier, cfg co
 func flush(t testing.TB, f *counter.Counter) counter.Round {
 	t.Helper()
 	r, err := f.Flush(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r
 }
 
@@ -126,12 +124,8 @@ func wantTotals(t testing.TB, a driver.Applier, want map[string]int64) {
 		keys = append(keys, key)
 	}
 	got, err := a.Totals(t.Context(), "comment", keys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for key, n := range want {
-		if got[key] != n {
-			t.Errorf("total of %s: %d, want %d", key, got[key], n)
-		}
+		assert.Equalf(t, n, got[key], "total of %s", key)
 	}
 }

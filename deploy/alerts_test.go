@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -41,12 +43,8 @@ func alerts(t *testing.T, set string) (all []rule) {
 func read(t *testing.T, file string, into any) {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.Unmarshal(text, into); err != nil {
-		t.Fatalf("%s: %v", file, err)
-	}
+	require.NoError(t, err)
+	require.NoErrorf(t, yaml.Unmarshal(text, into), "%s", file)
 }
 
 // TestThresholds: the thresholds and levels of the specification, word for word, and
@@ -104,9 +102,7 @@ func TestThresholds(t *testing.T) {
 				t.Errorf("%s has the labels %v, want severity and level %s", w.alert, r.Labels, w.level)
 			}
 		}
-		if len(got) != len(want) {
-			t.Errorf("%s: %d alerts, want %d; list each here", set, len(got), len(want))
-		}
+		assert.Lenf(t, got, len(want), "%s: %d alerts, want %d; list each here", set, len(got), len(want))
 	}
 }
 
@@ -117,9 +113,7 @@ func TestTheLibraryStandsAlone(t *testing.T) {
 		return !slices.ContainsFunc(selectedBy(expr), func(s selected) bool { return !strings.HasPrefix(s.name, "millrace_") })
 	}
 	for _, r := range alerts(t, "millrace") {
-		if !own(r.Expr) {
-			t.Errorf("%s asks for series that are not the library's: %s", r.Alert, r.Expr)
-		}
+		assert.Truef(t, own(r.Expr), "%s asks for series that are not the library's: %s", r.Alert, r.Expr)
 		if !strings.Contains(r.Expr, " by (job") || !strings.HasPrefix(r.Annotations["summary"], "{{ $labels.job }}: ") {
 			t.Errorf("%s does not say of which job it is: %s, %q", r.Alert, r.Expr, r.Annotations["summary"])
 		}
@@ -143,9 +137,7 @@ func TestAlertsSayWhatToDo(t *testing.T) {
 	headings := map[string]bool{}
 	for _, set := range sets {
 		page, err := os.ReadFile("../" + set.runbook)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for line := range strings.Lines(string(page)) {
 			if text, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && strings.HasPrefix(line, "#") {
 				headings[set.runbook+"#"+strings.ReplaceAll(strings.ToLower(strings.TrimSpace(text)), " ", "-")] = true

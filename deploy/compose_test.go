@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // TestCompose: the services of `make observe` have the files of this folder, find each
@@ -39,9 +41,7 @@ func TestCompose(t *testing.T) {
 	if !slices.Contains(prometheus.Command, "--web.listen-address="+address) {
 		t.Errorf("prometheus runs with %v; want it to listen on %s", prometheus.Command, address)
 	}
-	if grafana.Environment["GF_SERVER_HTTP_ADDR"] != "127.0.0.1" {
-		t.Errorf("grafana listens on %q", grafana.Environment["GF_SERVER_HTTP_ADDR"])
-	}
+	assert.Equal(t, "127.0.0.1", grafana.Environment["GF_SERVER_HTTP_ADDR"], "grafana listens on")
 
 	var sources struct{ Datasources []struct{ Type, URL string } }
 	read(t, "grafana/provisioning/datasources/prometheus.yml", &sources)

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 type source struct{ Type, UID string }
@@ -40,12 +43,8 @@ type board struct {
 func dashboard(t *testing.T, set string) (b board) {
 	t.Helper()
 	text, err := os.ReadFile("grafana/" + set + ".json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &b); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &b))
 	return b
 }
 
@@ -109,9 +108,7 @@ func sound(t *testing.T, b board) {
 			refs[target.RefID] = true
 		}
 		for i, s := range p.FieldConfig.Defaults.Thresholds.Steps {
-			if (s.Value == nil) != (i == 0) {
-				t.Errorf("%q: the first threshold has no value, the others have: Grafana shows none otherwise", p.Title)
-			}
+			assert.Equalf(t, (i == 0), (s.Value == nil), "%q: the first threshold has no value, the others have: Grafana shows none otherwise", p.Title)
 		}
 	}
 }
@@ -147,9 +144,7 @@ func TestDashboardShows(t *testing.T) {
 			}
 		}
 		for _, what := range want {
-			if !strings.Contains(shown.String(), what) {
-				t.Errorf("%s: no panel shows %s", set, what)
-			}
+			assert.Containsf(t, shown.String(), what, "%s: no panel shows %s", set, what)
 		}
 	}
 }

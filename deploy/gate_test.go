@@ -16,6 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/gate"
 	"github.com/millrace-go/millrace/queue/memqueue"
@@ -70,9 +73,7 @@ func newBehind(t *testing.T, at string, serve func(*gate.Gate) (http.Handler, er
 	b := &behind{t: t}
 	fail := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	keys, err := token.NewRing(strings.Repeat("s", 32))
 	fail(err)
@@ -212,12 +213,10 @@ func playGate(t *testing.T, name string, kind gate.Kind, file string, args func(
 	// Traefik listens before it has read its routes.
 	loaded, stop := context.WithTimeout(t.Context(), 30*time.Second)
 	defer stop()
-	if err := until(loaded, func() bool {
+	require.NoError(t, until(loaded, func() bool {
 		status, _, _ := first.do("GET", "/static/ready", nil)
 		return status == http.StatusOK
-	}); err != nil {
-		t.Fatalf("the routes: %v", err)
-	}
+	}), "the routes")
 
 	page := first.want(waits, `"event":"sale"`, "GET", "/seats?row=7", document)
 	if page.Get("Retry-After") != "5" || page.Get("Cache-Control") != "no-store" || len(page.Values("Set-Cookie")) != 1 {
@@ -250,9 +249,7 @@ func playGate(t *testing.T, name string, kind gate.Kind, file string, args func(
 		}
 	}
 	second.want(waits, "", "HEAD", "/", document)
-	if b.reached.Load() != before {
-		t.Error("a request without a place reached the site")
-	}
+	assert.Equal(t, before, b.reached.Load(), "a request without a place reached the site")
 	second.want(200, "the site at /static/a.css", "GET", "/static/a.css", forged)
 	if of := b.visit.Load(); of == nil || *of != (visit{event: "sale"}) {
 		t.Errorf("of an asset the site was told %+v", of)
@@ -263,25 +260,20 @@ func playGate(t *testing.T, name string, kind gate.Kind, file string, args func(
 	first.want(204, "", "POST", "/millrace-gate/leave/sale", nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	if err := until(ctx, func() bool {
+	require.NoError(t, until(ctx, func() bool {
 		_, _, text := second.do("POST", "/millrace-gate/check/sale", nil)
 		return strings.Contains(text, `"status":"active"`)
-	}); err != nil {
-		t.Fatalf("the turn: %v", err)
-	}
+	}), "the turn")
 	second.want(303, "", "GET", "/seats?row=8", document)
 	second.want(200, "the site at /seats?row=8", "GET", "/seats?row=8", document)
 	first.want(waits, "", "GET", "/", document)
 
-	if _, err := b.room.Clear(ctx, "sale"); err != nil {
-		t.Fatal(err)
-	}
-	if err := until(ctx, func() bool {
+	_, err := b.room.Clear(ctx, "sale")
+	require.NoError(t, err)
+	require.NoError(t, until(ctx, func() bool {
 		status, _, _ := second.do("POST", "/pay", nil)
 		return status == 429
-	}); err != nil {
-		t.Fatalf("the end of the pass: %v", err)
-	}
+	}), "the end of the pass")
 
 	b.judge.Close()
 	before = b.reached.Load()
@@ -290,7 +282,5 @@ func playGate(t *testing.T, name string, kind gate.Kind, file string, args func(
 	} else if answer := second.want(503, "", "GET", "/", document); answer.Get("Retry-After") != "5" {
 		t.Errorf("without the judge: %v", answer)
 	}
-	if b.reached.Load() != before {
-		t.Error("without the judge a request reached the site")
-	}
+	assert.Equal(t, before, b.reached.Load(), "without the judge a request reached the site")
 }

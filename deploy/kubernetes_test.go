@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -19,16 +21,12 @@ func TestKubernetes(t *testing.T) {
 	text := file(t, "kubernetes/boxoffice.yaml")
 	program := file(t, "../examples/boxoffice/internal/app/serve.go")
 	sources, err := filepath.Glob("../examples/boxoffice/internal/config/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, path := range sources {
 		program += file(t, path)
 	}
 	for _, name := range regexp.MustCompile(`\b(BOXOFFICE|QUEUE)_[A-Z_]+\b`).FindAllString(text, -1) {
-		if !strings.Contains(program, `"`+name+`"`) {
-			t.Errorf("the box office has no variable %s", name)
-		}
+		assert.Containsf(t, program, `"`+name+`"`, "the box office has no variable %s", name)
 	}
 	var roles []string
 	found, budgets := deployments(t, text)
@@ -133,8 +131,6 @@ func deployments(t *testing.T, text string) (all []deployment, budgets int) {
 func file(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }

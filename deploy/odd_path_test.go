@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/millrace-go/millrace/queue/gate"
@@ -87,21 +88,14 @@ func TestOddPathsBeforeNginx(t *testing.T) {
 func ask(t *testing.T, at, path string) (status int, text string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer conn.Close() //nolint:errcheck // read to its end
-	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: shop.example\r\nConnection: close\r\n\r\n", path); err != nil {
-		t.Fatal(err)
-	}
+	_, err = fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: shop.example\r\nConnection: close\r\n\r\n", path)
+	require.NoError(t, err)
 	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatalf("%q: %v", path, err)
-	}
+	require.NoErrorf(t, err, "%q", path)
 	defer answer.Body.Close() //nolint:errcheck // read to its end
 	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return answer.StatusCode, string(body)
 }

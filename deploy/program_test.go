@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // program finds a server, or skips the test.
@@ -34,9 +36,7 @@ func program(t *testing.T, name string) string {
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close() //nolint:errcheck // for the program
 	return l.Addr().String()
 }
@@ -48,16 +48,12 @@ func listening(t *testing.T, at, path, file, text string, args func(folder, file
 	folder := t.TempDir()
 	as := filepath.Join(folder, file)
 	text = strings.Replace(text, "http {\n", "http {\naccess_log off; client_body_temp_path "+folder+"; proxy_temp_path "+folder+"; fastcgi_temp_path "+folder+"; uwsgi_temp_path "+folder+"; scgi_temp_path "+folder+";\n", 1)
-	if err := os.WriteFile(as, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(as, []byte(text), 0o600))
 	var said bytes.Buffer
 	cmd := exec.Command(path, args(folder, as)...)
 	cmd.Env = append(os.Environ(), "HOME="+folder, "XDG_DATA_HOME="+folder, "XDG_CONFIG_HOME="+folder)
 	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Start())
 	exited := make(chan error, 1)
 	go func() { exited <- cmd.Wait() }()
 	t.Cleanup(func() {
@@ -69,16 +65,14 @@ func listening(t *testing.T, at, path, file, text string, args func(folder, file
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	if err := until(ctx, func() bool {
+	require.NoErrorf(t, until(ctx, func() bool {
 		conn, err := net.Dial("tcp", at)
 		if err != nil {
 			return false
 		}
 		_ = conn.Close()
 		return true
-	}); err != nil {
-		t.Fatalf("%s does not listen", path)
-	}
+	}), "%s does not listen", path)
 }
 
 func nginxArgs(folder, file string) []string {

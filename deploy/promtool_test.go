@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 func TestPromtool(t *testing.T) {
@@ -24,8 +26,6 @@ func TestPromtool(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		out, err := exec.CommandContext(ctx, promtool, args...).CombinedOutput()
 		cancel()
-		if err != nil {
-			t.Errorf("promtool %v: %v\n%s", args, err, out)
-		}
+		assert.NoErrorf(t, err, "promtool %v: %v\n%s", args, err, out)
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // golden lists the box office's series. Its own tests compare it with the app.
@@ -21,9 +24,7 @@ type family struct {
 func served(t *testing.T) map[string]*family {
 	t.Helper()
 	text, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	all := map[string]*family{
 		"up":                            {kind: "gauge", series: []map[string]string{{"job": "boxoffice"}}},
 		"process_resident_memory_bytes": {kind: "gauge", series: []map[string]string{{"job": "boxoffice"}}},
@@ -149,8 +150,6 @@ func TestEveryMetricExists(t *testing.T) {
 		`vector(1)`: "no metric",
 		`sum(rate(rate_limiter_rejected_total{priority="high",reason="hard"}[5m]))`: "of which there is none",
 	} {
-		if why := unserved(all, expr); !strings.Contains(why, want) {
-			t.Errorf("%s: %q, want %q", expr, why, want)
-		}
+		assert.Containsf(t, unserved(all, expr), want, "%s", expr)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
 )
 
 // benchEvent is an event as an application appends it, with data of about n
@@ -23,9 +24,7 @@ func benchEvent(b *testing.B, n int) Event {
 		data = append(data, line{fmt.Sprintf("A-%d", i), 120000 + i, strings.Repeat("note ", 7)})
 	}
 	e, err := New("PaymentSuccess", "boxoffice/payments", data)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	e.AggregateType, e.AggregateID, e.PartitionKey, e.Sequence = "reservation", "res-1042", "user-7", 3
 	e.CorrelationID, e.CausationID, e.ActorID = e.ID, e.ID, "user-7"
 	e.TraceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

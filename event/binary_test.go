@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/fault"
 )
@@ -57,9 +59,7 @@ func TestBinaryHeaders(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			msg, err := c.codec.Encode(full())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if !maps.Equal(map[string]string(msg.Metadata), c.want) {
 				t.Errorf("metadata\n got %v\nwant %v", msg.Metadata, c.want)
 			}
@@ -67,9 +67,7 @@ func TestBinaryHeaders(t *testing.T) {
 				t.Errorf("message %s %s", msg.UUID, msg.Payload)
 			}
 			got, err := c.codec.decode(msg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			wantEqual(t, got, full())
 		})
 	}
@@ -115,9 +113,7 @@ func TestBinaryReads(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Binary{Binding: c.binding}.decode(c.msg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			want := minimal()
 			c.want(&want)
 			wantEqual(t, got, want)
@@ -177,21 +173,17 @@ func TestBinaryMaxSize(t *testing.T) {
 	for _, binding := range []Binding{KafkaBinding, HTTPBinding, AMQPBinding} {
 		e := full()
 		msg, err := Binary{Binding: binding}.Encode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		size := len(msg.Payload) - len(KeyHeader) - len(msg.Metadata[KeyHeader])
 		for k, v := range msg.Metadata {
 			size += len(k) + len(v)
 		}
 		msg.Metadata["dlq_stack"] = strings.Repeat("x", 10_000) // not an attribute of the event
 		exact, less := Binary{binding, size}, Binary{binding, size - 1}
-		if _, err := exact.Encode(e); err != nil {
-			t.Error(err)
-		}
-		if _, err := exact.decode(msg); err != nil {
-			t.Error(err)
-		}
+		_, err = exact.Encode(e)
+		assert.NoError(t, err)
+		_, err = exact.decode(msg)
+		assert.NoError(t, err)
 		if _, err := less.Encode(e); !errors.Is(err, errTooLarge) || fault.Of(err) != fault.Permanent {
 			t.Errorf("encode beyond the limit: %v", err)
 		}
@@ -218,17 +210,13 @@ func TestBinaryMaxSize(t *testing.T) {
 // of names and accepts only printable ASCII.
 func TestBinaryThroughHTTP(t *testing.T) {
 	msg, err := Binary{Binding: HTTPBinding}.Encode(full())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	header := http.Header{}
 	for k, v := range msg.Metadata {
 		header.Set(k, v)
 	}
 	var wire strings.Builder
-	if err := header.Write(&wire); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, header.Write(&wire))
 	for _, c := range []byte(wire.String()) {
 		if c > '~' {
 			t.Fatalf("byte %#x in the header block", c)
@@ -239,13 +227,9 @@ func TestBinaryThroughHTTP(t *testing.T) {
 		received.Metadata[k] = header.Get(k)
 	}
 	got, err := Decode(received)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	wantEqual(t, got, full())
-	if key := Key(received); key != "user-7" {
-		t.Errorf("Key %q", key)
-	}
+	assert.Equal(t, "user-7", Key(received), "Key")
 }
 
 func TestErrorsAreDeterministic(t *testing.T) {

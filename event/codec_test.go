@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestDecodeRecognises(t *testing.T) {
@@ -15,9 +17,7 @@ func TestDecodeRecognises(t *testing.T) {
 		"amqp":       Binary{Binding: AMQPBinding},
 	} {
 		msg, err := codec.Encode(full())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got, err := Decode(msg)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -44,9 +44,7 @@ func TestDecodeRecognises(t *testing.T) {
 func TestDecodeRefuses(t *testing.T) {
 	_, err := Decode(binaryMessage(`{"specversion":"1.0"}`, "content-type", jsonType))
 	wantError(t, err, "specversion", "application/cloudevents+json", `"m-1"`)
-	if !errors.Is(err, ErrNotEvent) {
-		t.Errorf("not ErrNotEvent: %v", err)
-	}
+	assert.ErrorIs(t, err, ErrNotEvent, "not ErrNotEvent")
 	for _, contentType := range []string{"application/cloudevents-batch+json", "application/cloudevents+avro", "application/cloudevents"} {
 		_, err := Decode(binaryMessage(``, "content-type", contentType))
 		wantError(t, err, "datacontenttype", contentType)
@@ -79,24 +77,18 @@ func TestKey(t *testing.T) {
 		"amqp colon":         {[]string{"cloudEvents:subject", "s"}, "s"},
 		"other metadata":     {[]string{"subject", "s", "x", "y"}, ""},
 	} {
-		if got := Key(binaryMessage("", c.headers...)); got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
+		assert.Equalf(t, c.want, Key(binaryMessage("", c.headers...)), "%s", name)
 	}
 	for _, codec := range []codec{Structured{}, Binary{}, Binary{Binding: HTTPBinding}, Binary{Binding: AMQPBinding}} {
 		e := full()
 		e.PartitionKey = ""
 		msg, err := codec.Encode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got := Key(msg); got != e.AggregateID || got != msg.Metadata[KeyHeader] {
 			t.Errorf("%T: key %q, metadata %v", codec, got, msg.Metadata)
 		}
 		msg, err = codec.Encode(minimal())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, ok := msg.Metadata[KeyHeader]; ok || Key(msg) != "" {
 			t.Errorf("%T: a keyless event has key %q", codec, Key(msg))
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/fault"
 )
@@ -13,12 +14,8 @@ import (
 func TestNew(t *testing.T) {
 	before := time.Now().Add(-time.Millisecond)
 	e, err := New("SeatHeld", "boxoffice", map[string]int{"row": 3})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, e.Validate())
 	if id, err := uuid.Parse(e.ID); err != nil || id.Version() != 7 {
 		t.Errorf("ID %q is not a UUID v7 (%v)", e.ID, err)
 	}
@@ -40,9 +37,7 @@ func TestNewIDsAreOrdered(t *testing.T) {
 	last := ""
 	for range 1000 {
 		e, err := New("T", "s", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if e.ID <= last {
 			t.Fatalf("%s came after %s", e.ID, last)
 		}

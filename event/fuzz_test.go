@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
 )
 
 // roundTrip checks the guarantees of every successful decoding: the event is valid, both codecs
@@ -20,33 +21,25 @@ func roundTrip(t *testing.T, e Event) {
 	}
 	const unlimited = 1 << 40
 	msg, err := Structured{MaxSize: unlimited}.Encode(e)
-	if err != nil {
-		t.Fatalf("cannot write what was read: %v\n%+v", err, e)
-	}
+	require.NoErrorf(t, err, "cannot write what was read: %v\n%+v", err, e)
 	again, err := Structured{MaxSize: unlimited}.decode(msg)
 	if err != nil {
 		t.Fatalf("cannot read what was written: %v\n%s", err, msg.Payload)
 	}
 	want := canonical(e, true)
-	if err := diff(again, want); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, diff(again, want))
 	for _, binding := range []Binding{KafkaBinding, HTTPBinding} {
 		msg, err := Binary{binding, unlimited}.Encode(e)
 		if isStructured(e.DataContentType) {
 			wantError(t, err, "datacontenttype")
 			continue
 		}
-		if err != nil {
-			t.Fatalf("cannot write what was read: %v\n%+v", err, e)
-		}
+		require.NoErrorf(t, err, "cannot write what was read: %v\n%+v", err, e)
 		again, err := Binary{binding, unlimited}.decode(msg)
 		if err != nil {
 			t.Fatalf("cannot read what was written: %v\n%v", err, msg.Metadata)
 		}
-		if err := diff(again, canonical(e, false)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, diff(again, canonical(e, false)))
 	}
 }
 
@@ -56,9 +49,7 @@ func FuzzDecodeStructured(f *testing.F) {
 	for _, contentType := range []string{jsonType, "text/plain", "a/b+json"} {
 		e.DataContentType = contentType
 		msg, err := Structured{}.Encode(e)
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		f.Add([]byte(msg.Payload))
 		f.Add([]byte(msg.Payload[:len(msg.Payload)/2]))
 	}
@@ -94,9 +85,7 @@ func FuzzDecodeBinary(f *testing.F) {
 	}
 	for _, binding := range []Binding{KafkaBinding, HTTPBinding, AMQPBinding} {
 		msg, err := Binary{Binding: binding}.Encode(full())
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		seed(msg)
 	}
 	seed(binaryMessage("", required("Ce-")...))

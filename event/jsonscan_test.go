@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
 )
 
 // jsonSamples are texts at the edges of the grammar.
@@ -47,9 +49,7 @@ func TestUnquoteAgreesWithStandardLibrary(t *testing.T) {
 			continue
 		}
 		var want string
-		if err := json.Unmarshal([]byte(s), &want); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(s), &want))
 		if got, err := unquote([]byte(s)); err != nil || string(got) != want {
 			t.Errorf("unquote(%s) = %q, %v; want %q", s, got, err, want)
 		}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -74,9 +76,7 @@ func TestAttributeNames(t *testing.T) {
 		}
 		field := e.text(a)
 		special := a == attrSpecVersion || a == attrTime || a == attrSequence
-		if (field == nil) != special {
-			t.Errorf("%s: field %v", name, field)
-		}
+		assert.Equalf(t, special, (field == nil), "%s: field %v", name, field)
 		if field != nil {
 			if fields[field] {
 				t.Errorf("%s shares its field with another attribute", name)
@@ -84,57 +84,41 @@ func TestAttributeNames(t *testing.T) {
 			fields[field] = true
 		}
 	}
-	if lookup("region") != attrExtension {
-		t.Error("an unknown name is an extension")
-	}
+	assert.Equal(t, attrExtension, lookup("region"), "an unknown name is an extension")
 }
 
 // wantError checks the properties of every error of this package: permanent, prefixed, and
 // naming the attribute.
 func wantError(t *testing.T, err error, attribute string, contains ...string) {
 	t.Helper()
-	if err == nil {
-		t.Fatalf("no error; want one about %s", attribute)
-	}
+	require.Errorf(t, err, "no error; want one about %s", attribute)
 	if c := fault.Of(err); c != fault.Permanent {
 		t.Errorf("class %v of %v; want permanent", c, err)
 	}
-	if !strings.HasPrefix(err.Error(), "event: ") {
-		t.Errorf("error %q does not say who reports it", err)
-	}
+	assert.Truef(t, strings.HasPrefix(err.Error(), "event: "), "error %q does not say who reports it", err)
 	var ae *attributeError
-	if !errors.As(err, &ae) {
-		t.Fatalf("no attributeError in %v", err)
-	}
+	require.Truef(t, errors.As(err, &ae), "no attributeError in %v", err)
 	if ae.Name != attribute {
 		t.Errorf("error names %q, want %q: %v", ae.Name, attribute, err)
 	}
 	for _, s := range append(contains, attribute) {
-		if !strings.Contains(err.Error(), s) {
-			t.Errorf("error %q does not contain %q", err, s)
-		}
+		assert.Containsf(t, err.Error(), s, "error %q does not contain %q", err, s)
 	}
 }
 
 func wantEqual(t *testing.T, got, want Event) {
 	t.Helper()
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("events differ\n got %+v\nwant %+v", got, want)
-	}
+	assert.Truef(t, reflect.DeepEqual(got, want), "events differ\n got %+v\nwant %+v", got, want)
 }
 
 // wantDecodeError checks an error about arbitrary input.
 func wantDecodeError(t *testing.T, err error, e Event) {
 	t.Helper()
-	if !reflect.DeepEqual(e, Event{}) {
-		t.Fatalf("an event beside an error: %+v", e)
-	}
+	require.Truef(t, reflect.DeepEqual(e, Event{}), "an event beside an error: %+v", e)
 	if c := fault.Of(err); c != fault.Permanent {
 		t.Fatalf("class %v of %v; want permanent", c, err)
 	}
-	if !strings.HasPrefix(err.Error(), "event: decode message ") {
-		t.Fatalf("error %q does not say who reports it", err)
-	}
+	require.Truef(t, strings.HasPrefix(err.Error(), "event: decode message "), "error %q does not say who reports it", err)
 	if len(err.Error()) > 1000 {
 		t.Fatalf("an error of %d bytes", len(err.Error()))
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/millrace-go/millrace/internal/draw"
@@ -80,9 +82,7 @@ func TestRoundTripStructured(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := anyEvent().Draw(t, "event")
 		msg, err := Structured{}.Encode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if !json.Valid(msg.Payload) {
 			t.Fatalf("not JSON: %q", msg.Payload)
 		}
@@ -96,13 +96,9 @@ func TestRoundTripStructured(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, msg.Payload)
 		}
-		if err := diff(got, canonical(e, true)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, diff(got, canonical(e, true)))
 		again, err := Structured{}.Encode(got)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if want := msg.Payload; isInline(e.DataContentType) { // white space around data
 			if len(again.Payload) > len(want) {
 				t.Fatalf("the document grew\n got %s\nwant %s", again.Payload, want)
@@ -118,9 +114,7 @@ func TestRoundTripBinary(t *testing.T) {
 		e := anyEvent().Draw(t, "event")
 		codec := Binary{Binding: rapid.SampledFrom([]Binding{"", KafkaBinding, HTTPBinding, AMQPBinding}).Draw(t, "binding")}
 		msg, err := codec.Encode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if !bytes.Equal(msg.Payload, e.Data) {
 			t.Fatalf("the data changed: %q", msg.Payload)
 		}
@@ -131,9 +125,7 @@ func TestRoundTripBinary(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%v", err, msg.Metadata)
 		}
-		if err := diff(got, canonical(e, false)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, diff(got, canonical(e, false)))
 	})
 }
 
@@ -141,30 +133,18 @@ func TestRoundTripJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := anyEvent().Draw(t, "event")
 		doc, err := json.Marshal(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var got Event
-		if err := json.Unmarshal(doc, &got); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(doc, &got))
 		want := canonical(e, true)
 		if isInline(want.DataContentType) && want.Data != nil { // json.Marshal compacts and escapes
 			var a, b any
-			if err := json.Unmarshal(got.Data, &a); err != nil {
-				t.Fatal(err)
-			}
-			if err := json.Unmarshal(want.Data, &b); err != nil {
-				t.Fatal(err)
-			}
-			if fmt.Sprintf("%#v", a) != fmt.Sprintf("%#v", b) {
-				t.Fatalf("data %s, want %s", got.Data, want.Data)
-			}
+			require.NoError(t, json.Unmarshal(got.Data, &a))
+			require.NoError(t, json.Unmarshal(want.Data, &b))
+			require.Equalf(t, fmt.Sprintf("%#v", b), fmt.Sprintf("%#v", a), "data %s, want %s", got.Data, want.Data)
 			got.Data, want.Data = nil, nil
 		}
-		if err := diff(got, want); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, diff(got, want))
 	})
 }
 
@@ -175,12 +155,8 @@ func TestPercentEncoding(t *testing.T) {
 		"\x7f":     "%7F",
 		`"%"`:      "%22%25%22",
 	} {
-		if got := percentEncode(plain); got != encoded {
-			t.Errorf("encode %q: %q, want %q", plain, got, encoded)
-		}
-		if got := percentDecode(encoded); got != plain {
-			t.Errorf("decode %q: %q, want %q", encoded, got, plain)
-		}
+		assert.Equalf(t, encoded, percentEncode(plain), "encode %q", plain)
+		assert.Equalf(t, plain, percentDecode(encoded), "decode %q", encoded)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.String().Draw(t, "s")

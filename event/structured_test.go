@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/fault"
 )
@@ -20,9 +22,7 @@ func structuredMessage(doc string) *message.Message {
 
 func TestStructuredDocument(t *testing.T) {
 	msg, err := Structured{}.Encode(full())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := `{"specversion":"1.0","id":"0190163d-8694-739b-aea5-966c26f8ad90","source":"boxoffice/payments",` +
 		`"type":"PaymentSuccess","subject":"res-1042","time":"2026-03-01T19:30:00.123456789Z",` +
 		`"datacontenttype":"application/json","dataschema":"https://millrace.example/schemas/payment.json",` +
@@ -35,9 +35,7 @@ func TestStructuredDocument(t *testing.T) {
 	if got := string(msg.Payload); got != want {
 		t.Errorf("document\n got %s\nwant %s", got, want)
 	}
-	if msg.UUID != full().ID {
-		t.Errorf("UUID %q", msg.UUID)
-	}
+	assert.Equal(t, full().ID, msg.UUID, "UUID")
 	if len(msg.Metadata) != 2 || msg.Metadata["content-type"] != "application/cloudevents+json" || msg.Metadata["partitionkey"] != "user-7" {
 		t.Errorf("metadata %v", msg.Metadata)
 	}
@@ -45,9 +43,7 @@ func TestStructuredDocument(t *testing.T) {
 
 func TestStructuredDocumentMinimal(t *testing.T) {
 	msg, err := Structured{}.Encode(minimal())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got, want := string(msg.Payload), `{"specversion":"1.0","id":"1","source":"s","type":"T"}`; got != want {
 		t.Errorf("document %s, want %s", got, want)
 	}
@@ -98,9 +94,7 @@ func TestStructuredDefaultContentType(t *testing.T) {
 	e := minimal()
 	e.Data = []byte(`{}`)
 	msg, err := Structured{}.Encode(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !strings.Contains(string(msg.Payload), `"datacontenttype":"application/json"`) {
 		t.Errorf("the default is not explicit: %s", msg.Payload)
 	}
@@ -143,9 +137,7 @@ func TestStructuredReads(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Structured{}.decode(structuredMessage(c.doc))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			want := base
 			c.want(&want)
 			wantEqual(t, got, want)
@@ -230,17 +222,13 @@ func TestStructuredRefuses(t *testing.T) {
 func TestStructuredMaxSize(t *testing.T) {
 	e := full()
 	msg, err := Structured{}.Encode(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	size := len(msg.Payload)
 	exact, less := Structured{MaxSize: size}, Structured{MaxSize: size - 1}
-	if _, err := exact.Encode(e); err != nil {
-		t.Error(err)
-	}
-	if _, err := exact.decode(msg); err != nil {
-		t.Error(err)
-	}
+	_, err = exact.Encode(e)
+	assert.NoError(t, err)
+	_, err = exact.decode(msg)
+	assert.NoError(t, err)
 	if _, err := less.Encode(e); !errors.Is(err, errTooLarge) || fault.Of(err) != fault.Permanent {
 		t.Errorf("encode beyond the limit: %v", err)
 	}
@@ -261,26 +249,18 @@ func TestStructuredMaxSize(t *testing.T) {
 func TestEventAsJSON(t *testing.T) {
 	type envelope struct{ Event Event }
 	doc, err := json.Marshal(envelope{full()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var got envelope
-	if err := json.Unmarshal(doc, &got); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(doc, &got))
 	wantEqual(t, got.Event, full())
 
 	// The data stays valid after the document changes.
 	kept := string(got.Event.Data)
 	clear(doc)
-	if string(got.Event.Data) != kept {
-		t.Error("the data shares the caller's bytes")
-	}
+	assert.Equal(t, kept, string(got.Event.Data), "the data shares the caller's bytes")
 
 	before := got.Event
-	if err := json.Unmarshal([]byte(`null`), &got.Event); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, json.Unmarshal([]byte(`null`), &got.Event))
 	wantEqual(t, got.Event, before)
 	err = json.Unmarshal([]byte(`{"specversion":"1.0"}`), &got.Event)
 	wantError(t, err, "id")
@@ -291,9 +271,7 @@ func TestDecodedDataCannotGrowIntoTheDocument(t *testing.T) {
 	msg := structuredMessage(`{"specversion":"1.0","id":"1","source":"s","type":"T","data":[1],"x":"y"}`)
 	before := string(msg.Payload)
 	e, err := Structured{}.decode(msg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_ = append(e.Data, "overwrite"...)
 	if string(msg.Payload) != before {
 		t.Errorf("appending to the data changed the message: %s", msg.Payload)

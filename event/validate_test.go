@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 func TestValidateAccepts(t *testing.T) {
@@ -25,9 +27,7 @@ func TestValidateAccepts(t *testing.T) {
 	} {
 		e := full()
 		change(&e)
-		if err := e.Validate(); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.NoErrorf(t, e.Validate(), "%s", name)
 	}
 }
 

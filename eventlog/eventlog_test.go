@@ -11,6 +11,8 @@ import (
 	"testing/slogtest"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/millrace-go/millrace/event"
@@ -25,13 +27,9 @@ const (
 func spanIn(t *testing.T, ctx context.Context) context.Context {
 	t.Helper()
 	trID, err := trace.TraceIDFromHex(traceID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	spID, err := trace.SpanIDFromHex(spanID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return trace.ContextWithSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{TraceID: trID, SpanID: spID}))
 }
 
@@ -76,9 +74,7 @@ func TestIDs(t *testing.T) {
 		for _, known := range []string{"time", "level", "msg"} {
 			delete(got, known)
 		}
-		if fmt.Sprint(got) != fmt.Sprint(c.want) {
-			t.Errorf("%v, want %v", got, c.want)
-		}
+		assert.Equalf(t, fmt.Sprint(c.want), fmt.Sprint(got), "%v, want %v", got, c.want)
 	}
 }
 
@@ -133,17 +129,11 @@ func TestNothingToSay(t *testing.T) {
 	}
 	say(eventlog.NewHandler(slog.NewJSONHandler(&with, opts)))
 	say(slog.NewJSONHandler(&without, opts))
-	if with.String() != without.String() {
-		t.Errorf("%s, want %s", &with, &without)
-	}
+	assert.Equalf(t, without.String(), with.String(), "%s, want %s", &with, &without)
 	quiet := eventlog.NewHandler(slog.NewJSONHandler(&with, &slog.HandlerOptions{Level: slog.LevelError}))
-	if quiet.Enabled(t.Context(), slog.LevelInfo) {
-		t.Error("it is enabled where the next handler is not")
-	}
+	assert.False(t, quiet.Enabled(t.Context(), slog.LevelInfo), "it is enabled where the next handler is not")
 	log := slog.New(eventlog.NewHandler(slog.DiscardHandler))
-	if n := testing.AllocsPerRun(100, func() { log.InfoContext(context.Background(), "said") }); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
+	assert.EqualValues(t, 0, testing.AllocsPerRun(100, func() { log.InfoContext(context.Background(), "said") }), "allocations")
 }
 
 func TestHandlerIsAHandler(t *testing.T) {
@@ -153,20 +143,14 @@ func TestHandlerIsAHandler(t *testing.T) {
 
 func TestMessage(t *testing.T) {
 	e, err := event.New("T", "/test", "payload-text")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e.CorrelationID = "e-1"
 	encoded, err := event.Structured{}.Encode(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for m, want := range map[*message.Message]string{
 		encoded: fmt.Sprintf("[event_id=%s correlation_id=e-1]", e.ID),
 		message.NewMessage("u-1", []byte("payload-text")): "[event_id=u-1 correlation_id=u-1]",
 	} {
-		if got := eventlog.Message(m).Value.String(); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
+		assert.Equal(t, want, eventlog.Message(m).Value.String())
 	}
 }

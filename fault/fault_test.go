@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/fault"
@@ -112,9 +113,7 @@ func TestNil(t *testing.T) {
 			t.Errorf("%s mark of nil = %v", name, err)
 		}
 	}
-	if got := fault.Of(nil, func(error) fault.Class { return fault.Permanent }); got != fault.Unclassified {
-		t.Errorf("Of(nil) = %v", got)
-	}
+	assert.Equal(t, fault.Unclassified, fault.Of(nil, func(error) fault.Class { return fault.Permanent }), "Of(nil) =")
 }
 
 func TestClassString(t *testing.T) {

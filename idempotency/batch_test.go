@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency"
@@ -23,9 +26,8 @@ func TestDoBatch(t *testing.T) {
 	}})
 	a, b, c := newEvent(t), newEvent(t), newEvent(t)
 	a.Type, b.Type, c.Type = "A", "B", "C"
-	if _, err := g.Do(t.Context(), b, sell); err != nil {
-		t.Fatal(err)
-	}
+	_, err := g.Do(t.Context(), b, sell)
+	require.NoError(t, err)
 	batch := []event.Event{c, a, b, c}
 	for i, step := range []struct {
 		err   error
@@ -34,9 +36,7 @@ func TestDoBatch(t *testing.T) {
 	}{{errHandler, nil, 1}, {nil, []string{"C", "A"}, 3}, {nil, nil, 3}} {
 		duplicates = nil
 		fresh, err := g.DoBatch(t.Context(), batch, func(ctx context.Context, tx *sql.Tx, fresh []event.Event) error {
-			if !slices.Equal(types(fresh), []string{"C", "A"}) {
-				t.Errorf("the handler got %v", types(fresh))
-			}
+			assert.Equal(t, []string{"C", "A"}, types(fresh), "the handler")
 			for range fresh {
 				if err := sell(ctx, tx); err != nil {
 					return err
@@ -51,7 +51,7 @@ func TestDoBatch(t *testing.T) {
 			t.Errorf("step %d: duplicates %v, want %v", i, duplicates, want)
 		}
 	}
-	_, err := g.DoBatch(t.Context(), []event.Event{newEvent(t), {Type: "T"}}, func(context.Context, *sql.Tx, []event.Event) error {
+	_, err = g.DoBatch(t.Context(), []event.Event{newEvent(t), {Type: "T"}}, func(context.Context, *sql.Tx, []event.Event) error {
 		t.Error("the handler ran")
 		return nil
 	})

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // FuzzParseStored: a stored text is a response that can be sent, or an error. It never makes
@@ -25,13 +27,9 @@ func FuzzParseStored(f *testing.F) {
 			t.Fatalf("%q is sent as %d %v %q", kept, w.Code, w.Header(), w.Body)
 		}
 		var wire bytes.Buffer
-		if err := w.Header().Write(&wire); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.Header().Write(&wire))
 		for line := range bytes.Lines(wire.Bytes()) {
-			if !bytes.Contains(line, []byte(": ")) {
-				t.Fatalf("%q sends the line %q", kept, line)
-			}
+			require.Truef(t, bytes.Contains(line, []byte(": ")), "%q sends the line %q", kept, line)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/event"
@@ -27,9 +28,7 @@ var errHandler = errors.New("the handler failed")
 func newEvent(t testing.TB) event.Event {
 	t.Helper()
 	e, err := event.New("PaymentSuccess", "test", map[string]int{"amount": 5000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e.AggregateType, e.AggregateID = "payment", "p-1"
 	return e
 }
@@ -39,15 +38,10 @@ func database(t testing.TB) (driver.SQLStore[*sql.Tx], *sql.DB) {
 	t.Helper()
 	_, db := servicetest.SQLite(t)
 	store, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqltx.SQLite})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Migrate(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec(`CREATE TABLE sales (n INTEGER)`); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, store.Migrate(context.Background()))
+	_, err = db.Exec(`CREATE TABLE sales (n INTEGER)`)
+	require.NoError(t, err)
 	return store, db
 }
 
@@ -67,9 +61,7 @@ func sellIn(ctx context.Context) error {
 
 func sales(t testing.TB, db *sql.DB) (n int) {
 	t.Helper()
-	if err := db.QueryRow(`SELECT count(*) FROM sales`).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.QueryRow(`SELECT count(*) FROM sales`).Scan(&n))
 	return n
 }
 
@@ -98,9 +90,7 @@ func TestGuardDo(t *testing.T) {
 		g, err := idempotency.New[*sql.Tx](store, idempotency.Config{Group: group, OnDuplicate: func(_ context.Context, e event.Event) {
 			duplicates = append(duplicates, group+" "+e.ID)
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		guards[group] = g
 	}
 	e := newEvent(t)
@@ -175,9 +165,7 @@ func TestBadKeyIsPermanent(t *testing.T) {
 		"empty": func(string, event.Event) (string, error) { return "", nil },
 	} {
 		g, err := idempotency.New[idempotency.NoTx](memidempotency.New(), idempotency.Config{Group: "g", Key: key})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		fresh, err := g.Do(t.Context(), newEvent(t), func(context.Context, idempotency.NoTx) error {
 			t.Errorf("%s: the handler ran", name)
 			return nil

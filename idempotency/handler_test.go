@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
@@ -25,9 +27,7 @@ type encoder interface {
 func encode(t testing.TB, codec encoder, e event.Event) *message.Message {
 	t.Helper()
 	msg, err := codec.Encode(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return msg
 }
 
@@ -35,9 +35,7 @@ func newGuard[Tx any](t testing.TB, store driver.Store, cfg idempotency.Config) 
 	t.Helper()
 	cfg.Group = "g"
 	g, err := idempotency.New[Tx](store, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return g
 }
 
@@ -86,9 +84,7 @@ func TestHandlersGetTheTransaction(t *testing.T) {
 			t.Errorf("step %d: %v, %d sales; want %+v", i, err, sales(t, db), step)
 		}
 	}
-	if duplicates != 1 {
-		t.Errorf("%d duplicates reported, want 1", duplicates)
-	}
+	assert.Equal(t, 1, duplicates, "duplicates reported")
 }
 
 // TestStoresWithoutTheTransactionAreRefused: a store without a transaction of the handler's
@@ -97,9 +93,7 @@ func TestStoresWithoutTheTransactionAreRefused(t *testing.T) {
 	truth, _ := database(t)
 	layer := func(truth driver.BatchStore) driver.BatchStore {
 		l, err := idempotency.NewLayered(memidempotency.New(), truth, idempotency.LayeredConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return l
 	}
 	for name, store := range map[string]driver.Store{
@@ -145,9 +139,7 @@ func TestByType(t *testing.T) {
 	paid, other := newEvent(t), newEvent(t)
 	other.Type = "PaymentFailed"
 	for range 2 {
-		if err := errors.Join(h.HandleEvent(t.Context(), paid), h.HandleEvent(t.Context(), other)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(h.HandleEvent(t.Context(), paid), h.HandleEvent(t.Context(), other)))
 	}
 	if !h.Handles("PaymentSuccess") || h.Handles("PaymentFailed") || h.Group() != "g" || sales(t, db) != 1 {
 		t.Errorf("handles %v and %v, group %q, %d sales", h.Handles("PaymentSuccess"), h.Handles("PaymentFailed"), h.Group(), sales(t, db))
@@ -155,9 +147,7 @@ func TestByType(t *testing.T) {
 	if seen, err := store.Seen(t.Context(), "g:"+other.ID); seen || err != nil {
 		t.Errorf("the key of an event without a handler is recorded: %v, %v", seen, err)
 	}
-	if !g.Handle(nil).Handles("anything") {
-		t.Error("Handle does not handle every type")
-	}
+	assert.True(t, g.Handle(nil).Handles("anything"), "Handle does not handle every type")
 }
 
 func TestHandleBatch(t *testing.T) {
@@ -170,9 +160,7 @@ func TestHandleBatch(t *testing.T) {
 	}, "PaymentSuccess")
 	a, b := newEvent(t), newEvent(t)
 	for _, batch := range [][]event.Event{{a}, {a, b, b}, {b}} {
-		if err := h.HandleEvents(t.Context(), batch); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, h.HandleEvents(t.Context(), batch))
 	}
 	if want := [][]string{{"PaymentSuccess"}, {"PaymentSuccess"}}; !slices.EqualFunc(got, want, slices.Equal) || sales(t, db) != 2 {
 		t.Errorf("the handler got %v, %d sales; want %v", got, sales(t, db), want)

@@ -15,6 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/memidempotency"
@@ -31,9 +34,7 @@ func newHTTP(t testing.TB, store driver.LeaseStore, cfg idempotency.HTTPConfig) 
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	h, err := idempotency.NewHTTP(store, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return h
 }
 
@@ -181,21 +182,13 @@ func TestHTTPKeys(t *testing.T) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, twice)
 	refused(t, "two keys", w, http.StatusBadRequest, "idempotency-key-invalid")
-	if p.calls.Load() != 0 {
-		t.Error("a refused request reached the handler")
-	}
-	if w := (request{method: "GET", path: "/"}).send(h); w.Code != 200 {
-		t.Errorf("GET needs no key: %d", w.Code)
-	}
+	assert.EqualValues(t, 0, p.calls.Load(), "a refused request reached the handler")
+	assert.Equal(t, 200, (request{method: "GET", path: "/"}).send(h).Code, "GET needs no key")
 	free := newHTTP(t, memidempotency.NewLeases(), idempotency.HTTPConfig{}).Middleware(p)
 	for range 2 {
-		if w := (request{method: "POST", path: "/"}).send(free); w.Code != 200 {
-			t.Errorf("without a key where none is required: %d", w.Code)
-		}
+		assert.Equal(t, 200, (request{method: "POST", path: "/"}).send(free).Code, "without a key where none is required")
 	}
-	if p.calls.Load() != 3 {
-		t.Errorf("%d calls, want 3", p.calls.Load())
-	}
+	assert.EqualValues(t, 3, p.calls.Load(), "calls")
 }
 
 // TestHTTPKeepsFinalResponses: a response that is not final releases the key; any other is
@@ -217,9 +210,7 @@ func TestHTTPKeepsFinalResponses(t *testing.T) {
 				t.Errorf("%d came out as %d", tc.status, w.Code)
 			}
 		}
-		if (calls == 1) != tc.kept {
-			t.Errorf("%d: %d calls for two requests, kept should be %v", tc.status, calls, tc.kept)
-		}
+		assert.Equalf(t, tc.kept, (calls == 1), "%d: %d calls for two requests, kept should be %v", tc.status, calls, tc.kept)
 	}
 	calls := 0
 	h := newHTTP(t, memidempotency.NewLeases(), idempotency.HTTPConfig{}).Middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -279,13 +270,10 @@ func TestHTTPRunningAndCrashed(t *testing.T) {
 	r.key = "crashed"
 	request{"POST", "/", "ann", "same-request", "x"}.send(h)
 	gone := driver.Record{Key: key, Fingerprint: prints[0]}
-	if _, err := store.Claim(t.Context(), gone, time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	_, err := store.Claim(t.Context(), gone, time.Minute)
+	require.NoError(t, err)
 	refused(t, "before the lease runs out", r.send(h), http.StatusConflict, "idempotency-key-in-use")
-	if err := store.Backdate(t.Context(), key, 2*time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.Backdate(t.Context(), key, 2*time.Minute))
 	if w := r.send(h); w.Code != 200 || p.calls.Load() != 2 {
 		t.Errorf("after the lease ran out: %d %s, %d calls", w.Code, w.Body, p.calls.Load())
 	}

@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/memidempotency"
@@ -40,9 +43,7 @@ func TestHTTPBounds(t *testing.T) {
 	w = httptest.NewRecorder()
 	h.ServeHTTP(w, cut)
 	refused(t, "a body that breaks off", w, http.StatusBadRequest, "invalid-request")
-	if calls != 0 {
-		t.Fatal("a refused request reached the handler")
-	}
+	require.Equal(t, 0, calls, "a refused request reached the handler")
 
 	send := func(key, answer string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest("POST", "/", nil)
@@ -62,9 +63,7 @@ func TestHTTPBounds(t *testing.T) {
 		t.Errorf("a response that is too large to keep: %d, %d bytes, %v", w.Code, w.Body.Len(), w.Header())
 	}
 	refused(t, "its repetition", send("large", big), http.StatusConflict, "response-not-kept")
-	if calls != 2 {
-		t.Errorf("%d calls, want 2", calls)
-	}
+	assert.Equal(t, 2, calls, "calls")
 }
 
 type broken struct{}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/idempotency"
 )
 
@@ -15,9 +17,7 @@ func FuzzParseKey(f *testing.F) {
 	f.Fuzz(func(t *testing.T, value string) {
 		key, err := idempotency.ParseKey(value)
 		if err != nil {
-			if key != "" {
-				t.Errorf("ParseKey(%q) = %q with %v", value, key, err)
-			}
+			assert.Equalf(t, "", key, "ParseKey(%q) = %q with %v", value, key, err)
 			return
 		}
 		if key == "" || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {

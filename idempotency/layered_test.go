@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/idempotency"
@@ -47,9 +48,7 @@ func newPrecheck() *precheck { return &precheck{MemoryStore: memidempotency.New(
 func layered(t testing.TB, fast driver.Precheck, truth driver.BatchStore, cfg idempotency.LayeredConfig) driver.BatchStore {
 	t.Helper()
 	l, err := idempotency.NewLayered(fast, truth, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return l
 }
 
@@ -130,9 +129,7 @@ func TestLayeredInOuterTransaction(t *testing.T) {
 	if fresh, err := l.Once(t.Context(), r, sellIn); fresh || err != nil || !slices.Equal(fast.marked, []string{"g:1"}) {
 		t.Errorf("the next delivery: %v, %v, marked %v", fresh, err, fast.marked)
 	}
-	if sales(t, db) != 1 {
-		t.Errorf("%d sales", sales(t, db))
-	}
+	assert.Equal(t, 1, sales(t, db), "sales")
 }
 
 // TestLayeredWithoutPrecheck: after a failure the pre-check rests for a while, and the truth

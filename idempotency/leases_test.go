@@ -12,6 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency"
@@ -50,9 +53,7 @@ func newLeases(t testing.TB, store driver.LeaseStore, cfg idempotency.LeaseConfi
 	t.Helper()
 	cfg.Group = "mailer"
 	l, err := idempotency.NewLeases(store, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return l
 }
 
@@ -107,9 +108,7 @@ func TestLeasesTakenAndMismatch(t *testing.T) {
 		}
 		return nil, nil
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, err)
 }
 
 // TestLeasesRenew: work that takes longer than the lease keeps the lease; another worker always
@@ -132,9 +131,7 @@ func TestLeasesRenew(t *testing.T) {
 				t.Errorf("during the work: %v, %v; want taken", c.State, err)
 			}
 		}
-		if err := <-over; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-over)
 	})
 }
 
@@ -273,9 +270,7 @@ func TestLeasesOfACutClaim(t *testing.T) {
 	defer end()
 	cutOff := newLeases(t, cut{store, end}, idempotency.LeaseConfig{})
 	_, _, err := cutOff.Once(ctx, "k", "", func(ctx context.Context, _ idempotency.Claim) ([]byte, error) { return nil, ctx.Err() })
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("the caller that left: %v", err)
-	}
+	assert.ErrorIs(t, err, context.Canceled, "the caller that left")
 	_, fresh, err := newLeases(t, store, idempotency.LeaseConfig{}).Once(t.Context(), "k", "",
 		func(context.Context, idempotency.Claim) ([]byte, error) { return nil, nil })
 	if !fresh || err != nil {

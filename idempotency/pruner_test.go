@@ -10,6 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/memidempotency"
@@ -18,9 +21,8 @@ import (
 func remember(t *testing.T, store driver.Store, keys ...string) {
 	t.Helper()
 	for _, key := range keys {
-		if _, err := store.Once(t.Context(), driver.Record{Key: key}, func(context.Context) error { return nil }); err != nil {
-			t.Fatal(err)
-		}
+		_, err := store.Once(t.Context(), driver.Record{Key: key}, func(context.Context) error { return nil })
+		require.NoError(t, err)
 	}
 }
 
@@ -28,9 +30,7 @@ func remembered(t *testing.T, store driver.Store, keys ...string) (n int) {
 	t.Helper()
 	for _, key := range keys {
 		ok, err := store.Seen(t.Context(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if ok {
 			n++
 		}
@@ -58,9 +58,7 @@ func TestPrunerRun(t *testing.T) {
 		if n := remembered(t, store, "a", "b", "c", "d", "e"); n != 0 {
 			t.Errorf("after the retention %d keys are left", n)
 		}
-		if remembered(t, store, "young") != 1 {
-			t.Error("the young key is gone")
-		}
+		assert.Equal(t, 1, remembered(t, store, "young"), "the young key is gone")
 		cancel()
 		if err := <-done; err != nil {
 			t.Errorf("Run = %v after its context ended, want nil", err)
@@ -90,11 +88,9 @@ func TestPrunerGoesOnAfterAnError(t *testing.T) {
 		remember(t, store, "a")
 		ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 		defer cancel()
-		if err := idempotency.RunPruner(ctx, store, idempotency.PrunerConfig{
+		assert.NoError(t, idempotency.RunPruner(ctx, store, idempotency.PrunerConfig{
 			Retention: time.Nanosecond, Interval: time.Minute, Logger: slog.New(slog.NewTextHandler(&log, nil)),
-		}); err != nil {
-			t.Errorf("Run = %v", err)
-		}
+		}), "Run =")
 		if store.calls != 2 || remembered(t, store, "a") != 0 || strings.Count(log.String(), errPrune.Error()) != 1 {
 			t.Errorf("%d rounds, %d keys left, log:\n%s", store.calls, remembered(t, store, "a"), &log)
 		}
@@ -110,7 +106,5 @@ func TestRunPrunerChecks(t *testing.T) {
 			t.Errorf("RunPruner(%+v) = %v, want an error about %s", cfg, err, want)
 		}
 	}
-	if err := idempotency.RunPruner(t.Context(), nil, idempotency.PrunerConfig{}); err == nil {
-		t.Error("RunPruner took no store")
-	}
+	assert.Error(t, idempotency.RunPruner(t.Context(), nil, idempotency.PrunerConfig{}), "RunPruner took no store")
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	busdriver "github.com/millrace-go/millrace/bus/driver"
@@ -37,18 +39,14 @@ type busStand struct {
 func newBusStand(t *testing.T, over func(busdriver.Driver) busdriver.Driver, cfg metrics.BusConfig) *busStand {
 	t.Helper()
 	driver, err := membus.Scheme().Open(t.Context(), &url.URL{Scheme: "mem"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var d = driver
 	if over != nil {
 		d = over(driver)
 	}
 	s := &busStand{T: t, bus: bus.New("mem", d)}
 	t.Cleanup(func() {
-		if err := s.bus.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, s.bus.Close())
 	})
 	quiet := slog.New(slog.DiscardHandler)
 	if s.lags, err = bus.NewLagMonitor(s.bus, bus.LagMonitorConfig{Every: time.Second, Logger: quiet}); err != nil {
@@ -137,9 +135,7 @@ func TestBusEverySeriesFromTheStart(t *testing.T) {
 				t.Errorf("%s is %v, there: %t", name, value, ok)
 			}
 		}
-		if len(got) != len(want) {
-			t.Errorf("%d series, want %d: %v", len(got), len(want), got)
-		}
+		assert.Len(t, got, len(want), "series")
 	})
 }
 
@@ -191,17 +187,11 @@ func TestBusBatchesAreCounted(t *testing.T) {
 		})
 		for _, key := range []string{"old", "new"} {
 			e, err := event.New("Asked", "test", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			e.AggregateID, e.Sequence = key, 1
 			m, err := event.Structured{}.Encode(e)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.bus.Publisher().Publish("t", m); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, s.bus.Publisher().Publish("t", m))
 		}
 		time.Sleep(time.Second)
 		s.expect("a batch", map[string]float64{
@@ -221,9 +211,7 @@ func (a busAway) Lag(ctx context.Context) ([]bus.Lag, error) {
 
 func TestBusFailedPublishesAreCounted(t *testing.T) {
 	s := newBusStand(t, func(d busdriver.Driver) busdriver.Driver { return busAway{d} }, metrics.BusConfig{})
-	if err := s.bus.Publisher().Publish("t", message.NewMessage("1", nil), message.NewMessage("2", nil)); err == nil {
-		t.Error("nobody refused")
-	}
+	assert.Error(t, s.bus.Publisher().Publish("t", message.NewMessage("1", nil), message.NewMessage("2", nil)), "nobody refused")
 	s.expect("refused", map[string]float64{"millrace_bus_publish_failed_total": 2, "millrace_bus_published_total": 0})
 }
 
@@ -265,9 +253,7 @@ func TestBusLagAndDeadLetters(t *testing.T) {
 		s.expect("told in parts", map[string]float64{
 			"millrace_consumer_lag g t": 5, "millrace_consumer_lag_seconds g t": 3600, "millrace_dead_letters t.DLT": 4, "millrace_consumer_lag_age_seconds": 0,
 		})
-		if got := promtest.Read(t, s.collector); len(got) != 18 {
-			t.Errorf("groups of other programs are shown: %v", got)
-		}
+		assert.Len(t, promtest.Read(t, s.collector), 18, "groups of other programs are shown")
 		counted, _ := newParts(t, metrics.BusConfig{DeadLetters: func(topic string) int { return len(topic) }})
 		synctest.Wait()
 		counted.expect("counted elsewhere", map[string]float64{"millrace_dead_letters t.DLT": 5})
@@ -314,9 +300,7 @@ func TestBusTransportThatCannotTell(t *testing.T) {
 					dead += int(value)
 				}
 			}
-			if want := map[bool]int{true: 0, false: 6}[count == nil]; dead != want {
-				t.Errorf("%d dead letters are shown, want %d", dead, want)
-			}
+			assert.Equal(t, map[bool]int{true: 0, false: 6}[count == nil], dead, "dead letters are shown")
 		}
 	})
 }

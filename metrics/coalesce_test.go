@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/coalesce/driver"
@@ -17,13 +18,9 @@ import (
 
 func TestCoalesceCollector(t *testing.T) {
 	c, err := coalesce.New(memcoalesce.New(), coalesce.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	collector, err := metrics.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	wanted := map[string]float64{
 		"millrace_coalesce_hit_total": 0, "millrace_coalesce_upgrade_total": 0, "millrace_coalesce_lock_conflict_total": 0, "millrace_coalesce_obsolete_total": 0,
 	}
@@ -32,18 +29,14 @@ func TestCoalesceCollector(t *testing.T) {
 	}
 	ctx := context.Background()
 	low, err := c.Request(ctx, "k", driver.Low)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, p := range []driver.Priority{driver.Low, driver.High, driver.Low, driver.High} {
-		if _, err := c.Request(ctx, "k", p); err != nil {
-			t.Fatal(err)
-		}
+		_, err := c.Request(ctx, "k", p)
+		require.NoError(t, err)
 	}
 	for range 4 {
-		if _, err := c.Release(ctx, "k", driver.Low, low.Ticket.Version); err != nil {
-			t.Fatal(err)
-		}
+		_, err := c.Release(ctx, "k", driver.Low, low.Ticket.Version)
+		require.NoError(t, err)
 	}
 	for range 5 {
 		c.Skipped()

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/driver"
@@ -16,9 +18,7 @@ import (
 func newCounter(t testing.TB, log driver.Source) *counter.Counter {
 	t.Helper()
 	c, err := counter.New("comment", memcounter.New(), counter.Config{Applier: memcounter.NewApplier(), Source: log})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 
@@ -26,9 +26,7 @@ func newCounter(t testing.TB, log driver.Source) *counter.Counter {
 func countersScrape(t testing.TB, c *counter.Counter) map[string]float64 {
 	t.Helper()
 	collector, err := metrics.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return promtest.Read(t, collector)
 }
 
@@ -39,9 +37,7 @@ func countersExpect(t *testing.T, got, want map[string]float64) {
 			t.Errorf("%s is %v, there: %t; want %v", name, is, ok, value)
 		}
 	}
-	if len(got) != len(want) {
-		t.Errorf("%d series, want %d: %v", len(got), len(want), got)
-	}
+	assert.Len(t, got, len(want), "series")
 }
 
 func TestCountersEverySeriesFromTheStart(t *testing.T) {
@@ -58,25 +54,18 @@ func TestCountersCounts(t *testing.T) {
 	log := memcounter.NewLog()
 	c := newCounter(t, log)
 	for range 3 {
-		if err := log.Append(driver.Change{Key: "a", N: 1}); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Add(t.Context(), "a", 1); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, log.Append(driver.Change{Key: "a", N: 1}))
+		require.NoError(t, c.Add(t.Context(), "a", 1))
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := c.Add(gone, "a", 1); err == nil {
-		t.Error("an addition succeeded in a context that has ended")
-	}
+	assert.Error(t, c.Add(gone, "a", 1), "an addition succeeded in a context that has ended")
 	if _, err := c.Flush(gone); err == nil {
 		t.Error("a flush succeeded in a context that has ended")
 	}
 	for range 2 {
-		if _, err := c.Flush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		_, err := c.Flush(t.Context())
+		require.NoError(t, err)
 	}
 	countersExpect(t, countersScrape(t, c), map[string]float64{
 		"millrace_counter_adds_total comment ok": 3, "millrace_counter_adds_total comment failed": 1,
@@ -93,26 +82,18 @@ func TestCountersOfTwoNames(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	register := func(name string) error {
 		c, err := counter.New(name, memcounter.New(), counter.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		collector, err := metrics.New(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return registry.Register(collector)
 	}
 	for _, name := range []string{"comment", "view"} {
-		if err := register(name); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.NoErrorf(t, register(name), "%s", name)
 	}
 	if _, err := metrics.New[*counter.Counter](nil); err == nil {
 		t.Error("a nil counter was taken")
 	}
-	if err := register("view"); err == nil {
-		t.Error("a name was registered twice")
-	}
+	assert.Error(t, register("view"), "a name was registered twice")
 	families, err := registry.Gather()
 	if err != nil || len(families) != 6 || len(families[0].GetMetric()) != 4 {
 		t.Errorf("%d families, %v", len(families), err)

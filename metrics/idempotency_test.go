@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/idempotency"
@@ -27,18 +29,14 @@ import (
 func newGuard(t *testing.T, store driver.Store) *idempotency.Guard[idempotency.NoTx] {
 	t.Helper()
 	g, err := idempotency.New[idempotency.NoTx](store, idempotency.Config{Group: "stats"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return g
 }
 
 func newLeases(t *testing.T, store driver.LeaseStore) *idempotency.Leases {
 	t.Helper()
 	l, err := idempotency.NewLeases(store, idempotency.LeaseConfig{Group: "mailer", Finish: time.Second, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return l
 }
 
@@ -47,9 +45,7 @@ func newHTTP(t *testing.T, store driver.LeaseStore) *idempotency.HTTP {
 	h, err := idempotency.NewHTTP(store, idempotency.HTTPConfig{
 		Scope: func(*http.Request) string { return "ann" }, Logger: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return h
 }
 
@@ -57,9 +53,7 @@ func newHTTP(t *testing.T, store driver.LeaseStore) *idempotency.HTTP {
 func idempotencyExpect(t *testing.T, when string, cfg metrics.IdempotencyConfig, but map[string]float64) {
 	t.Helper()
 	c, err := metrics.NewIdempotency(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := map[string]float64{}
 	if len(cfg.Guards) > 0 {
 		for _, outcome := range []string{"handled", "duplicate", "failed"} {
@@ -145,19 +139,13 @@ func TestIdempotencyClaimsAreCounted(t *testing.T) {
 		}
 		ok := func(context.Context, driver.Claim) ([]byte, error) { return nil, nil }
 		if err := once("k", "a", func(context.Context, driver.Claim) ([]byte, error) {
-			if err := once("k", "a", ok); err == nil {
-				t.Error("a key that is taken was given")
-			}
+			assert.Error(t, once("k", "a", ok), "a key that is taken was given")
 			return nil, nil
 		}); err != nil {
 			t.Error(err)
 		}
-		if err := once("k", "a", ok); err != nil {
-			t.Error(err)
-		}
-		if err := once("k", "b", ok); !errors.Is(err, idempotency.ErrMismatch) {
-			t.Error(err)
-		}
+		assert.NoError(t, once("k", "a", ok))
+		assert.ErrorIs(t, once("k", "b", ok), idempotency.ErrMismatch)
 		if err := once("lost", "a", func(ctx context.Context, _ driver.Claim) ([]byte, error) {
 			store.is.Store(true)
 			<-ctx.Done()
@@ -165,9 +153,7 @@ func TestIdempotencyClaimsAreCounted(t *testing.T) {
 		}); !errors.Is(err, driver.ErrLeaseLost) {
 			t.Error(err)
 		}
-		if err := once("later", "a", ok); err == nil {
-			t.Error("a store that is idempotencyAway gave a key")
-		}
+		assert.Error(t, once("later", "a", ok), "a store that is idempotencyAway gave a key")
 		store.is.Store(false)
 		send := func(body string) {
 			r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))

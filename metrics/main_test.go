@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/metrics"
@@ -18,19 +20,13 @@ func TestTwoOfAKind(t *testing.T) {
 	plain, labelled := prometheus.NewPedanticRegistry(), prometheus.NewPedanticRegistry()
 	for i, name := range []string{"joins", "logins"} {
 		limiter, err := keyed.New(nil, keyed.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		c, err := metrics.New(limiter)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if err := plain.Register(c); (err != nil) != (i > 0) {
 			t.Errorf("%s without a label: %v", name, err)
 		}
-		if err := prometheus.WrapRegistererWith(prometheus.Labels{"limiter": name}, labelled).Register(c); err != nil {
-			t.Errorf("%s with a label: %v", name, err)
-		}
+		assert.NoErrorf(t, prometheus.WrapRegistererWith(prometheus.Labels{"limiter": name}, labelled).Register(c), "%s with a label", name)
 	}
 	families, err := labelled.Gather()
 	if err != nil || len(families) != 2 {

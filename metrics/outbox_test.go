@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
@@ -130,9 +132,7 @@ func TestOutboxEverySeriesFromTheStart(t *testing.T) {
 				t.Errorf("outbox_%s is %v, there: %t", name, value, ok)
 			}
 		}
-		if len(got) != len(want) {
-			t.Errorf("%d series, want %d: %v", len(got), len(want), got)
-		}
+		assert.Len(t, got, len(want), "series")
 	})
 }
 
@@ -301,9 +301,7 @@ func TestOutboxHooksAreChained(t *testing.T) {
 
 func TestOutboxConfig(t *testing.T) {
 	monitor, err := outbox.NewMonitor(outboxtest.NewMemory(1), outbox.MonitorConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for field, cfg := range map[string]metrics.OutboxConfig{
 		"Monitor": {}, "Shards": {Monitor: monitor, Shards: -1}, "MaxTopics": {Monitor: monitor, MaxTopics: -1},
 		"Buckets": {Monitor: monitor, Buckets: []float64{2, 1}}, "Buckets [1 1": {Monitor: monitor, Buckets: []float64{1, 1}},
@@ -320,9 +318,7 @@ func sum(t *testing.T, c prometheus.Collector, name string) (total float64) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(c)
 	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			if f.GetName() == name {

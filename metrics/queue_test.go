@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/metrics"
 	"github.com/millrace-go/millrace/metrics/promtest"
@@ -25,18 +27,12 @@ func newRoom(t testing.TB) *queue.Room { return newRoomWith(t, queue.Config{Thre
 func newRoomWith(t testing.TB, cfg queue.Config) *queue.Room {
 	t.Helper()
 	store, err := memqueue.New(memqueue.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	keys, err := token.NewRing(strings.Repeat("s", 32))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cfg.Timeout, cfg.Logger = time.Minute, slog.New(slog.DiscardHandler)
 	room, err := queue.New(store, keys, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return room
 }
 
@@ -44,9 +40,7 @@ func newRoomWith(t testing.TB, cfg queue.Config) *queue.Room {
 func queueScrape(t testing.TB, room *queue.Room, cfg metrics.QueueConfig) map[string]float64 {
 	t.Helper()
 	c, err := metrics.NewQueue(room, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return promtest.Read(t, c)
 }
 
@@ -68,9 +62,7 @@ func TestQueueEverySeriesFromTheStart(t *testing.T) {
 			t.Errorf("%s is %v, there: %v; want %v", name, is, ok, value)
 		}
 	}
-	if len(got) != len(want) {
-		t.Errorf("%d series, want %d: %v", len(got), len(want), got)
-	}
+	assert.Len(t, got, len(want), "series")
 }
 
 type notices struct{}
@@ -84,32 +76,24 @@ func TestQueueCounts(t *testing.T) {
 		check := func(user, ticket string) queue.Place {
 			t.Helper()
 			place, err := room.Check(ctx, "show-1", queue.Visitor{User: user, Ticket: ticket})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return place
 		}
 		for _, user := range []string{"a", "b", "c", "d", "e"} {
 			check(user, "")
 		}
 		last := check("e", "forged").Ticket
-		if _, err := room.SetThreshold(ctx, "show-1", 3); err != nil {
-			t.Fatal(err)
-		}
+		_, err := room.SetThreshold(ctx, "show-1", 3)
+		require.NoError(t, err)
 		running, stop := context.WithCancel(ctx)
 		ended := make(chan error, 1)
 		go func() { ended <- room.Run(running) }()
 		synctest.Wait() // c is let in
 		stop()
-		if err := <-ended; err != nil {
-			t.Fatal(err)
-		}
-		if err := room.Leave(ctx, "show-1", "d"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := room.Pause(ctx, "show-1"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, <-ended)
+		require.NoError(t, room.Leave(ctx, "show-1", "d"))
+		_, err = room.Pause(ctx, "show-1")
+		require.NoError(t, err)
 		time.Sleep(time.Second)
 		check("e", last)
 		check("e", last)
@@ -138,14 +122,12 @@ func TestQueueStock(t *testing.T) {
 			return 1, nil
 		}})
 		for _, user := range []string{"a", "b"} {
-			if _, err := room.Check(t.Context(), "show-1", queue.Visitor{User: user}); err != nil {
-				t.Fatal(err)
-			}
+			_, err := room.Check(t.Context(), "show-1", queue.Visitor{User: user})
+			require.NoError(t, err)
 		}
 		fail.Store(true)
-		if _, err := room.Check(t.Context(), "show-2", queue.Visitor{User: "a"}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := room.Check(t.Context(), "show-2", queue.Visitor{User: "a"})
+		require.NoError(t, err)
 		got := queueScrape(t, room, metrics.QueueConfig{})
 		for name, want := range map[string]float64{
 			"millrace_queue_stock show-1": 1, "millrace_queue_held_by_stock show-1": 1, "millrace_queue_stock show-2": -1, "millrace_queue_held_by_stock show-2": 0,
@@ -162,13 +144,11 @@ func TestQueueEventsAreBounded(t *testing.T) {
 	room := newRoom(t)
 	ctx := context.Background()
 	for i := range 50 {
-		if _, err := room.Heartbeat(ctx, fmt.Sprintf("made-up-%02d", i), queue.Visitor{User: "x"}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := room.Heartbeat(ctx, fmt.Sprintf("made-up-%02d", i), queue.Visitor{User: "x"})
+		require.NoError(t, err)
 	}
-	if _, err := room.Check(ctx, "show-7", queue.Visitor{User: "a"}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := room.Check(ctx, "show-7", queue.Visitor{User: "a"})
+	require.NoError(t, err)
 	got := queueScrape(t, room, metrics.QueueConfig{MaxEvents: 3, Events: []string{"show-1"}})
 	shown := 0
 	for name := range got {

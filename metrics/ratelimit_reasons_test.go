@@ -7,6 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
@@ -24,9 +27,7 @@ func newMeter(t *testing.T, store driver.Store, limits ratelimit.Limits) meter {
 		store = memratelimit.New()
 	}
 	l, err := ratelimit.New(store, ratelimit.Config{Limits: limits})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return meter{t, l}
 }
 
@@ -120,9 +121,7 @@ func TestRateLimitEveryReason(t *testing.T) {
 		}()
 		synctest.Wait()
 		m.refuses(driver.Low, "yield")
-		if err := <-waited; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-waited)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		m := newMeter(t, nil, limits)

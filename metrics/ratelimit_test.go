@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/metrics"
 	"github.com/millrace-go/millrace/metrics/promtest"
@@ -37,18 +39,14 @@ func (o *once) Return(context.Context, *driver.Plan, driver.Returned) error { re
 func rateLimitScrape(t *testing.T, l *ratelimit.Limiter) map[string]float64 {
 	t.Helper()
 	c, err := metrics.New(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return promtest.Read(t, c)
 }
 
 func rateLimitLimiter(t *testing.T, store driver.Store) *ratelimit.Limiter {
 	t.Helper()
 	l, err := ratelimit.New(store, ratelimit.Config{Limits: ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return l
 }
 
@@ -70,17 +68,14 @@ func rateLimitEverySeriesFromTheStart(t *testing.T) {
 			t.Errorf("%s is %v, there: %v", name, value, ok)
 		}
 	}
-	if len(got) != len(want) {
-		t.Errorf("%d series, want %d: %v", len(got), len(want), got)
-	}
+	assert.Len(t, got, len(want), "series")
 }
 
 func TestRateLimitCounts(t *testing.T) {
 	l := rateLimitLimiter(t, &once{})
 	for range 3 {
-		if _, err := l.Allow(context.Background(), driver.Low); err != nil {
-			t.Fatal(err)
-		}
+		_, err := l.Allow(context.Background(), driver.Low)
+		require.NoError(t, err)
 	}
 	got := rateLimitScrape(t, l)
 	for name, want := range map[string]float64{

@@ -8,6 +8,9 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/metrics"
 	"github.com/millrace-go/millrace/metrics/promtest"
 	"github.com/millrace-go/millrace/sse"
@@ -19,9 +22,7 @@ func newHub(t testing.TB) *sse.Hub {
 	t.Helper()
 	c, b := memsse.New()
 	hub, err := sse.New(c, b, sse.Config{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return hub
 }
 
@@ -29,22 +30,16 @@ func newHub(t testing.TB) *sse.Hub {
 func sseScrape(t testing.TB, hub *sse.Hub) map[string]float64 {
 	t.Helper()
 	c, err := metrics.New(hub)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return promtest.Read(t, c)
 }
 
 func TestSSEAllSeriesAreThereFromTheStart(t *testing.T) {
 	got := sseScrape(t, newHub(t))
 	for name, value := range got {
-		if value != 0 {
-			t.Errorf("%s is %v", name, value)
-		}
+		assert.EqualValuesf(t, 0, value, "%s is %v", name, value)
 	}
-	if len(got) != 5+1+9+1+2+4+2+2+1+1+1+1 {
-		t.Errorf("%d series: %v", len(got), got)
-	}
+	assert.Len(t, got, 5+1+9+1+2+4+2+2+1+1+1+1, "series")
 }
 
 func TestSSEWhatAHubDoes(t *testing.T) {
@@ -52,9 +47,7 @@ func TestSSEWhatAHubDoes(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- hub.Run(ctx) }()
-	if err := hub.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, hub.Ready(t.Context()))
 	request, leave := context.WithCancel(t.Context())
 	opened, served := make(chan struct{}), make(chan error, 1)
 	replay := sse.Replayer(func(context.Context, sse.Cursors) (sse.Missed, error) {
@@ -66,9 +59,7 @@ func TestSSEWhatAHubDoes(t *testing.T) {
 		served <- hub.Serve(httptest.NewRecorder(), r, sse.Stream{Member: "ann", Rooms: []string{"r"}, Replay: replay})
 	}()
 	<-opened
-	if err := hub.ToMember(t.Context(), "ann", sse.Event{Data: []byte("x")}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, hub.ToMember(t.Context(), "ann", sse.Event{Data: []byte("x")}))
 	got := sseScrape(t, hub)
 	for name, want := range map[string]float64{
 		"millrace_sse_streams": 1, "millrace_sse_members": 1, "millrace_sse_rooms": 1, "millrace_sse_leased": 1, "millrace_sse_hearing": 1, "millrace_sse_opened_total": 1, "millrace_sse_published_total published": 1,
@@ -78,13 +69,9 @@ func TestSSEWhatAHubDoes(t *testing.T) {
 		}
 	}
 	leave()
-	if err := <-served; err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, <-served)
 	cancel()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, <-done)
 	got = sseScrape(t, hub)
 	for name, want := range map[string]float64{"millrace_sse_streams": 0, "millrace_sse_leased": 0, "millrace_sse_ended_total gone": 1, "millrace_sse_events_total replayed": 1} {
 		if got[name] != want {
@@ -114,17 +101,13 @@ func TestSSECountersNeverGoDown(t *testing.T) {
 	c, b := memsse.New()
 	broker := slowly{b, make(chan struct{}), make(chan struct{})}
 	hub, err := sse.New(c, broker, sse.Config{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	published := make(chan error)
 	go func() { published <- hub.ToAll(t.Context(), sse.Event{Data: []byte("x")}) }()
 	<-broker.called
 	before := sseScrape(t, hub)
 	close(broker.fail)
-	if err := <-published; err == nil {
-		t.Error("the broker takes the message")
-	}
+	assert.Error(t, <-published, "the broker takes the message")
 	for name, value := range sseScrape(t, hub) {
 		if value < before[name] {
 			t.Errorf("%s goes from %v to %v", name, before[name], value)

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace"
 	"github.com/millrace-go/millrace/millracetest"
 	"github.com/millrace-go/millrace/sqlite"
@@ -47,9 +49,7 @@ func Example() {
 	t, db, end := example()
 	defer end()
 	app, err := millrace.New(db, millrace.Config{Service: "shop"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer app.Close()
 	millrace.Handle(app, "welcome", func(ctx context.Context, tx *sql.Tx, o OrderPlaced) error {
 		return app.Emit(ctx, tx, Welcomed{o.ID})
@@ -76,9 +76,7 @@ func ExampleKit_Advance() {
 	t, db, end := example()
 	defer end()
 	app, err := millrace.New(db, millrace.Config{Service: "shop"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer app.Close()
 	calls := 0
 	millrace.HandleOutside(app, "mail", func(context.Context, OrderPlaced) error {

@@ -10,6 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus"
 	busdriver "github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
@@ -95,9 +98,7 @@ func TestMaxRetries(t *testing.T) {
 							dead++
 						}
 					}
-					if dead != c.dead {
-						t.Errorf("%d dead letters, want %d", dead, c.dead)
-					}
+					assert.Equal(t, c.dead, dead, "dead letters")
 					if c.parked && !slices.Contains(b.order(), "bad2") {
 						t.Error("the event behind the parked one was not published")
 					}
@@ -150,9 +151,7 @@ func TestDeadLetterIsTheBus(t *testing.T) {
 		b.append("key")
 		relay := b.relay(outbox.RelayConfig{MaxRetries: 1, DeadLetter: toDLT, Holder: "here"})
 		start := time.Now()
-		if err := relay.Drain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, relay.Drain(t.Context()))
 		got := b.pub.Published()
 		if len(got) != 1 || got[0].Topic != "t.DLT" {
 			t.Fatalf("published %d messages, want a dead letter", len(got))
@@ -173,9 +172,7 @@ func TestDeadLetterIsTheBus(t *testing.T) {
 		if n := len(m[busdriver.DLQError]); n > 4<<10 || n < 4000 {
 			t.Errorf("%s has %d bytes, want it cut to 4 KiB", busdriver.DLQError, n)
 		}
-		if got[0].Message.UUID != got[0].Event.ID {
-			t.Error("the dead letter has another id than its event")
-		}
+		assert.Equal(t, got[0].Event.ID, got[0].Message.UUID, "the dead letter has another id than its event")
 	})
 }
 
@@ -206,12 +203,8 @@ func TestStoresPrefer(t *testing.T) {
 				}
 				b.append("a")
 				relay, err := outbox.NewRelay(preferring{b.store}, b.pub, c.cfg)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := relay.Drain(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
+				require.NoError(t, relay.Drain(t.Context()))
 				if got := b.pub.Published(); len(got) != 1 || got[0].Topic != c.dead {
 					t.Errorf("published %+v, want a dead letter in %q", got, c.dead)
 				}

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/outbox"
@@ -67,9 +69,7 @@ func TestOtherKeysOfTheBatchPass(t *testing.T) {
 		synctest.Wait()
 		got := b.order()
 		slices.Sort(got)
-		if strings.Join(got, " ") != "b1 b2 c1" {
-			t.Errorf("published %v while a1 fails, want the other keys", got)
-		}
+		assert.Equalf(t, "b1 b2 c1", strings.Join(got, " "), "published %v while a1 fails, want the other keys", got)
 		stop()
 	})
 }
@@ -112,9 +112,7 @@ func TestMaxAge(t *testing.T) {
 						if age := at.Sub(start); !c.parked || age < least || age > most {
 							t.Errorf("parked after %v; want %v, after %v to %v", age, c.parked, least, most)
 						}
-						if !slices.Contains(b.order(), "bad2") {
-							t.Error("the event behind the parked one was not published")
-						}
+						assert.Contains(t, b.order(), "bad2", "the event behind the parked one was not published")
 					default:
 						if c.parked {
 							t.Error("not parked in 20 minutes")
@@ -137,9 +135,7 @@ func TestProbesFindThePoison(t *testing.T) {
 		stop := b.start(outbox.RelayConfig{MinBatch: 10, MaxBatch: 100})
 		time.Sleep(8 * time.Minute)
 		synctest.Wait()
-		if n := len(b.order()); n != 199 {
-			t.Errorf("%d events were published after the poison was to be parked, want 199", n)
-		}
+		assert.Equal(t, 199, len(b.order()), "events were published after the poison was to be parked")
 		if p, _ := b.store.Parked(t.Context(), 0, 10); len(p) != 1 || p[0].Key != "k000-" {
 			t.Errorf("parked %+v, want the poison", p)
 		}
@@ -179,15 +175,11 @@ func TestOutageCatchesUp(t *testing.T) {
 				away.Store(false)
 				time.Sleep(31 * time.Second) // the cap of the backoff
 				synctest.Wait()
-				if n := len(b.order()); n != 100 {
-					t.Errorf("%d events were published after the outage, want 100", n)
-				}
+				assert.Equal(t, 100, len(b.order()), "events were published after the outage")
 				if took := last.Load() - first.Load(); took > int64(time.Second) {
 					t.Errorf("the rest followed the first event within %v, want at once", time.Duration(took))
 				}
-				if n := outboxtest.Inversions(b.pub.Published()); n != 0 {
-					t.Errorf("%d inversions", n)
-				}
+				assert.Equal(t, 0, outboxtest.Inversions(b.pub.Published()), "inversions")
 				stop()
 			})
 		})
@@ -212,12 +204,8 @@ func TestByKeyBoundsWhatStandsAside(t *testing.T) {
 		cured.Store(true)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if n := len(b.order()); n != 40 {
-			t.Errorf("%d events were published at last, want 40", n)
-		}
-		if n := outboxtest.Inversions(b.pub.Published()); n != 0 {
-			t.Errorf("%d inversions", n)
-		}
+		assert.Equal(t, 40, len(b.order()), "events were published at last")
+		assert.Equal(t, 0, outboxtest.Inversions(b.pub.Published()), "inversions")
 		stop()
 	})
 }

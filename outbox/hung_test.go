@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/outbox"
@@ -121,9 +123,7 @@ func TestHungPublisherGivesTheLeaseUp(t *testing.T) {
 		}
 
 		// The sick relay does not return before its call has returned.
-		if err := stopHeir(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, stopHeir())
 		b.append("d")
 		time.Sleep(time.Hour)
 		if all, now := hang.calls(); len(all) != 1 || now != 1 {
@@ -135,9 +135,7 @@ func TestHungPublisherGivesTheLeaseUp(t *testing.T) {
 		if n := len(sick.Published()); n != 4 { // a, b, bad late, d
 			t.Errorf("the relay whose call returned has published %d events, want 4", n)
 		}
-		if err := stopSick(); err != nil {
-			t.Errorf("Run: %v", err)
-		}
+		assert.NoError(t, stopSick(), "Run")
 	})
 }
 
@@ -153,24 +151,18 @@ func TestHungShardStopsNoOther(t *testing.T) {
 		}
 		behind := map[int]bool{}
 		st, err := b.store.Stats(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, s := range st {
 			if s.Backlog > 0 {
 				behind[s.Shard] = true
 			}
 		}
-		if len(behind) != 1 {
-			t.Errorf("shards %v are behind, want the one whose publisher hangs", behind)
-		}
+		assert.Lenf(t, behind, 1, "shards %v are behind, want the one whose publisher hangs", behind)
 		if _, now := hang.calls(); now != 1 {
 			t.Errorf("%d calls hang, want 1", now)
 		}
 		close(hang.released)
-		if err := stop(); err != nil {
-			t.Errorf("Run: %v", err)
-		}
+		assert.NoError(t, stop(), "Run")
 	})
 }
 
@@ -273,9 +265,7 @@ func TestSlowPublisherGetsSmallerCalls(t *testing.T) {
 			t.Errorf("%d of 500 events were published, %d calls hung, the largest had %d messages; want all after 2 that hung at most",
 				len(seen), hung.Load(), most.Load())
 		}
-		if err := stop(); err != nil {
-			t.Errorf("Run: %v", err)
-		}
+		assert.NoError(t, stop(), "Run")
 	})
 }
 

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/outbox"
@@ -42,9 +44,7 @@ func TestStalledHolderStops(t *testing.T) {
 			return nil
 		}
 		r, err := outbox.NewRelay(b.store, hung, outbox.RelayConfig{Chunk: 1, Lanes: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- r.Run(ctx) }()
@@ -59,19 +59,13 @@ func TestStalledHolderStops(t *testing.T) {
 			t.Errorf("the heir published %d events, want 10", n)
 		}
 		time.Sleep(4 * time.Second) // the stalled holder asks again
-		if msg.Context().Err() == nil {
-			t.Error("the message of a lost lease is not cancelled")
-		}
+		assert.Error(t, msg.Context().Err(), "the message of a lost lease is not cancelled")
 		close(release)
 		synctest.Wait()
-		if n := outboxtest.Duplicates(b.pub.Published()); n != 0 {
-			t.Errorf("%d duplicates", n)
-		}
+		assert.Equal(t, 0, outboxtest.Duplicates(b.pub.Published()), "duplicates")
 		heir()
 		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Run: %v", err)
-		}
+		assert.NoError(t, <-done, "Run")
 	})
 }
 
@@ -100,9 +94,7 @@ func TestExpiredLeaseStopsPublishing(t *testing.T) {
 		stop := b.start(outbox.RelayConfig{Chunk: 1, Lanes: 1})
 		time.Sleep(time.Hour)
 		// The lease of 10 s was taken before the first call.
-		if n := len(b.order()); n != 4 {
-			t.Errorf("%d events were published under a lease that could not be renewed, want the 4 of its 10 s", n)
-		}
+		assert.Equal(t, 4, len(b.order()), "events were published under a lease that could not be renewed, want the 4 of its 10 s")
 		cut.Store(false)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
@@ -133,25 +125,17 @@ func TestSlowReadAsksForTheLease(t *testing.T) {
 		}
 		late := &outboxtest.Publisher{}
 		r, err := outbox.NewRelay(b.store, late, outbox.RelayConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- r.Run(ctx) }()
 		time.Sleep(20 * time.Second)
-		if n := len(late.Published()); n != 0 {
-			t.Errorf("%d events were published although nobody could say whose they were", n)
-		}
+		assert.Equal(t, 0, len(late.Published()), "events were published although nobody could say whose they")
 		cut.Store(false)
 		time.Sleep(time.Minute)
-		if n := len(late.Published()); n != 10 {
-			t.Errorf("%d events were published after the store was back, want 10", n)
-		}
+		assert.Equal(t, 10, len(late.Published()), "events were published after the store was back")
 		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-done)
 	})
 }
 
@@ -167,19 +151,13 @@ func TestLeaseIsKeptWhilePublishing(t *testing.T) {
 		done := make(chan error, 2)
 		for range 2 { // one of them stands by
 			r, err := outbox.NewRelay(b.store, slow, outbox.RelayConfig{PublishTimeout: 10 * time.Minute})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			go func() { done <- r.Run(ctx) }()
 		}
 		time.Sleep(time.Hour)
-		if got := b.order(); len(got) != 1 {
-			t.Errorf("published %v, want a1 once", got)
-		}
+		assert.Len(t, b.order(), 1, "published")
 		cancel()
-		if err := errors.Join(<-done, <-done); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, errors.Join(<-done, <-done))
 	})
 }
 
@@ -192,15 +170,9 @@ func TestShutdownFinishesTheBatch(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond)
 		stop()
 		b.pub.Fail = nil
-		if n := len(b.order()); n != 20 {
-			t.Errorf("%d events of the batch in flight were published, want 20", n)
-		}
-		if err := b.relay(outbox.RelayConfig{}).Drain(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if n := outboxtest.Duplicates(b.pub.Published()); n != 0 {
-			t.Errorf("%d events were published again after a clean stop", n)
-		}
+		assert.Equal(t, 20, len(b.order()), "events of the batch in flight were published")
+		assert.NoError(t, b.relay(outbox.RelayConfig{}).Drain(t.Context()))
+		assert.Equal(t, 0, outboxtest.Duplicates(b.pub.Published()), "events were published again after a clean stop")
 	})
 }
 
@@ -213,21 +185,15 @@ func TestShutdownTimeout(t *testing.T) {
 			return msgs[0].Context().Err()
 		})
 		r, err := outbox.NewRelay(b.store, hang, outbox.RelayConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- r.Run(ctx) }()
 		synctest.Wait()
 		cancel()
 		start := time.Now()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-		if took := time.Since(start); took != 30*time.Second {
-			t.Errorf("a hanging publisher held the shutdown up for %v, want 30s", took)
-		}
+		assert.NoError(t, <-done)
+		assert.Equal(t, 30*time.Second, time.Since(start), "a hanging publisher held the shutdown up for")
 		if st, _ := b.store.Stats(t.Context()); st[0].Failing != 0 || st[0].Backlog != 2 {
 			t.Errorf("a cancelled attempt was counted: %+v", st[0])
 		}
@@ -246,11 +212,9 @@ func TestPublisherPanics(t *testing.T) {
 			return nil
 		}
 		var failed []error
-		if err := b.relay(outbox.RelayConfig{Hooks: outbox.Hooks{
+		require.NoError(t, b.relay(outbox.RelayConfig{Hooks: outbox.Hooks{
 			Failed: func(_ int, _ string, _ int, err error) { failed = append(failed, err) },
-		}}).Drain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		}}).Drain(t.Context()))
 		if len(failed) != 1 || !strings.Contains(failed[0].Error(), "out of cheese") || len(b.order()) != 1 {
 			t.Errorf("failures %v, published %v; want the panic and then a1", failed, b.order())
 		}
@@ -278,9 +242,7 @@ func TestMaxShardsSpreads(t *testing.T) {
 		}
 		b.append(keysOf(50)...)
 		synctest.Wait()
-		if n := len(b.order()); n != 50 {
-			t.Errorf("%d events were published, want 50", n)
-		}
+		assert.Equal(t, 50, len(b.order()), "events were published")
 		for _, stop := range stops {
 			stop()
 		}
@@ -298,9 +260,7 @@ func TestHandover(t *testing.T) {
 		b.append("a")
 		time.Sleep(time.Second) // the standby's interval, not the lease's TTL
 		synctest.Wait()
-		if len(b.order()) != 1 {
-			t.Error("the standby did not take over within its interval")
-		}
+		assert.Len(t, b.order(), 1, "the standby did not take over within its interval")
 		second()
 	})
 }
@@ -324,9 +284,7 @@ func TestReadEndsTheLease(t *testing.T) {
 			}
 			return nil
 		}
-		if err := b.relay(outbox.RelayConfig{}).Run(t.Context()); !errors.Is(err, driver.ErrForeignDatabase) {
-			t.Errorf("Run returned %v, want ErrForeignDatabase", err)
-		}
+		assert.ErrorIs(t, b.relay(outbox.RelayConfig{}).Run(t.Context()), driver.ErrForeignDatabase, "Run")
 		if leases != 2 || reads != 4 {
 			t.Errorf("%d leases were taken for %d reads, want 2 for 4", leases, reads)
 		}
@@ -354,12 +312,8 @@ func TestStopWhileALeaseIsTaken(t *testing.T) {
 		b.append("a")
 		ctx, stop := context.WithCancel(t.Context())
 		r, err := outbox.NewRelay(granting{b.store, stop}, b.pub, outbox.RelayConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Run(ctx); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, err)
+		assert.NoError(t, r.Run(ctx))
 		defer b.start(outbox.RelayConfig{})()
 		synctest.Wait()
 		if n := len(b.order()); n != 1 {

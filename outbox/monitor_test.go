@@ -12,6 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
@@ -50,9 +53,7 @@ func TestMonitorKeepsTheLastAnswer(t *testing.T) {
 		store := &inspected{shards: []driver.ShardStats{{Backlog: 3}}}
 		var log strings.Builder
 		m, err := outbox.NewMonitor(store, outbox.MonitorConfig{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		time.Sleep(2 * time.Second)
 		if s := m.Standing(); s.Shards != nil || !s.At.IsZero() || s.Age != 2*time.Second {
 			t.Errorf("before the first answer: %+v", s)
@@ -80,9 +81,7 @@ func TestMonitorKeepsTheLastAnswer(t *testing.T) {
 			t.Errorf("when it is back: %+v", s)
 		}
 		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-done)
 		if n := strings.Count(log.String(), "\n"); n != 2 {
 			t.Errorf("%d lines for one outage:\n%s", n, log.String())
 		}
@@ -115,9 +114,7 @@ func TestMonitorTellsTheOldestSnapshot(t *testing.T) {
 		store := &snapped{inspected: inspected{shards: []driver.ShardStats{{Backlog: 3}}}}
 		var log strings.Builder
 		m, err := outbox.NewMonitor(store, outbox.MonitorConfig{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- m.Run(ctx) }()
@@ -146,9 +143,7 @@ func TestMonitorTellsTheOldestSnapshot(t *testing.T) {
 			}
 		}
 		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-done)
 	})
 }
 

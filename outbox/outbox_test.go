@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/outbox"
@@ -22,9 +24,7 @@ import (
 func newEvent(t testing.TB, key string) event.Event {
 	t.Helper()
 	e, err := outboxtest.NewEvent(key, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return e
 }
 
@@ -44,9 +44,7 @@ func TestAppendNeedsATransaction(t *testing.T) {
 			}
 		}
 	}
-	if n["append"].Load() != 0 {
-		t.Error("the store was asked all the same")
-	}
+	assert.EqualValues(t, 0, n["append"].Load(), "the store was asked all the same")
 }
 
 func TestAppendOfNothing(t *testing.T) {
@@ -70,38 +68,26 @@ func TestTopics(t *testing.T) {
 		}
 		return "topic-of-" + e.Key(), nil
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	bare, err := outbox.New(store, outbox.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	err = store.Do(t.Context(), func(ctx context.Context, tx sqltx.Execer) error {
 		bad := newEvent(t, "nowhere")
 		if err := routed.Append(ctx, tx, newEvent(t, "fine"), bad); !says(err, "outbox: no topic") ||
 			!strings.Contains(err.Error(), bad.ID) || !strings.Contains(err.Error(), "event 2 of 2") {
 			t.Errorf("an event without a topic returned %v, want that it has none and its name", err)
 		}
-		if err := routed.Append(ctx, tx, newEvent(t, "fails")); !errors.Is(err, lost) {
-			t.Errorf("a failing route returned %v, want its error", err)
-		}
+		assert.ErrorIs(t, routed.Append(ctx, tx, newEvent(t, "fails")), lost, "a failing route")
 		if err := bare.Append(ctx, tx, newEvent(t, "a")); !says(err, "outbox: no topic") {
 			t.Errorf("Append without Topic and Route returned %v, want that it has none", err)
 		}
 		return errors.Join(routed.Append(ctx, tx, newEvent(t, "a")), bare.AppendTo(ctx, tx, "given", newEvent(t, "b")))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	pub := &outboxtest.Publisher{}
 	r, err := outbox.NewRelay(store, pub, outbox.RelayConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, r.Drain(t.Context()))
 	got := map[string]string{}
 	for _, p := range pub.Published() {
 		got[p.Event.Key()] = p.Topic
@@ -140,9 +126,8 @@ func TestConfigIsChecked(t *testing.T) {
 	if _, err := outbox.NewRelay(store, nil, outbox.RelayConfig{}); err == nil {
 		t.Error("NewRelay accepted no publisher")
 	}
-	if _, err := outbox.NewRelay(store, pub, outbox.RelayConfig{}); err != nil {
-		t.Errorf("NewRelay refused the zero configuration: %v", err)
-	}
+	_, err := outbox.NewRelay(store, pub, outbox.RelayConfig{})
+	assert.NoError(t, err, "NewRelay refused the zero configuration")
 }
 
 // notifying is a store that reaches other processes.
@@ -178,9 +163,7 @@ func TestNotifyIsDebounced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &notifying{Memory: outboxtest.NewMemory(1)}
 		box, err := outbox.New(store, outbox.Config{Topic: "t"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		start := time.Now()
 		box.Wake()
 		synctest.Wait()
@@ -198,12 +181,8 @@ func TestNotifyIsDebounced(t *testing.T) {
 		if n := len(got); n < 40 || n > 52 {
 			t.Errorf("%d notifications in 100 ms, want about one per 2 ms", n)
 		}
-		if got[len(got)-1].Before(last) {
-			t.Error("the last wake-up of the burst was not sent")
-		}
-		if err := box.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		assert.False(t, got[len(got)-1].Before(last), "the last wake-up of the burst was not sent")
+		assert.NoError(t, box.Close(t.Context()))
 	})
 }
 
@@ -211,28 +190,18 @@ func TestCloseWaitsForNotify(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &notifying{Memory: outboxtest.NewMemory(1), slow: 3 * time.Second}
 		box, err := outbox.New(store, outbox.Config{Topic: "t"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		box.Wake()
 		synctest.Wait()
 		box.Wake() // while the first one is in flight
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := box.Close(short); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Close with a short deadline returned %v", err)
-		}
-		if err := box.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if n := len(store.times()); n != 2 {
-			t.Errorf("%d notifications were sent before Close returned, want both", n)
-		}
+		assert.ErrorIs(t, box.Close(short), context.DeadlineExceeded, "Close with a short deadline")
+		assert.NoError(t, box.Close(t.Context()))
+		assert.Equal(t, 2, len(store.times()), "notifications were sent before Close returned, want both")
 		box.Wake() // after Close no notification is started
 		synctest.Wait()
-		if n := len(store.times()); n != 2 {
-			t.Errorf("a wake-up after Close was sent")
-		}
+		assert.Equal(t, 2, len(store.times()), "a wake-up after Close was sent")
 	})
 }
 
@@ -240,34 +209,22 @@ func TestNotifyTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &notifying{Memory: outboxtest.NewMemory(1), slow: time.Hour}
 		box, err := outbox.New(store, outbox.Config{Topic: "t"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		start := time.Now()
 		box.Wake()
-		if err := box.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if took := time.Since(start); took != 5*time.Second {
-			t.Errorf("a hanging notification lasted %v, want 5s", took)
-		}
+		assert.NoError(t, box.Close(t.Context()))
+		assert.Equal(t, 5*time.Second, time.Since(start), "a hanging notification lasted")
 	})
 }
 
 func TestNotifyInTransaction(t *testing.T) {
 	store := &notifying{Memory: outboxtest.NewMemory(1)}
 	box, err := outbox.New(store, outbox.Config{Topic: "t", NotifyInTransaction: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	err = store.Do(t.Context(), func(ctx context.Context, tx sqltx.Execer) error { return box.Append(ctx, tx, newEvent(t, "a")) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	box.Wake()
-	if err := box.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, box.Close(t.Context()))
 	if store.inner != 1 || len(store.times()) != 0 {
 		t.Errorf("%d notifications in the transaction and %d beside it, want 1 and 0", store.inner, len(store.times()))
 	}
@@ -285,13 +242,7 @@ func TestPublisherMayChangeMessages(t *testing.T) {
 		return nil
 	})
 	r, err := outbox.NewRelay(b.store, pub, outbox.RelayConfig{Lanes: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got := strings.Join(seen, " "); got != "a a b" {
-		t.Errorf("messages share their metadata: %s", got)
-	}
+	require.NoError(t, err)
+	require.NoError(t, r.Drain(t.Context()))
+	assert.Equal(t, "a a b", strings.Join(seen, " "), "messages share their metadata")
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
@@ -87,9 +89,7 @@ func TestRoundsOverlap(t *testing.T) {
 							outboxtest.Inversions(b.pub.Published()), outboxtest.Duplicates(b.pub.Published()), want)
 					}
 					stop()
-					if confirmed != want {
-						t.Errorf("the rounds confirmed %d events, want %d", confirmed, want)
-					}
+					assert.Equalf(t, want, confirmed, "the rounds confirmed %d events", confirmed)
 					if busy > 1500*time.Millisecond {
 						t.Errorf("the rounds took %v together, want the second of waiting counted once", busy)
 					}
@@ -111,15 +111,9 @@ func TestShutdownFinishesBothBatches(t *testing.T) {
 		if took := time.Since(began); took < 20*time.Second || took > 21*time.Second {
 			t.Errorf("the shutdown took %v, want until the event was published", took)
 		}
-		if n := len(b.order()); n != 2*perBatch {
-			t.Errorf("%d events of the batches in flight were published, want %d", n, 2*perBatch)
-		}
-		if err := b.relay(outbox.RelayConfig{}).Drain(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if n := outboxtest.Duplicates(b.pub.Published()); n != 0 {
-			t.Errorf("%d events were published again after a clean stop", n)
-		}
+		assert.Equal(t, 2*perBatch, len(b.order()), "events of the batches in flight were published")
+		assert.NoError(t, b.relay(outbox.RelayConfig{}).Drain(t.Context()))
+		assert.Equal(t, 0, outboxtest.Duplicates(b.pub.Published()), "events were published again after a clean stop")
 	})
 }
 
@@ -140,15 +134,11 @@ func TestShutdownTimeoutCountsForBothBatches(t *testing.T) {
 		end := b.run(slow, outbox.RelayConfig{MinBatch: 4, MaxBatch: 8, Chunk: 1, Lanes: 1, ShutdownTimeout: 22 * time.Second})
 		synctest.Wait()
 		began := time.Now()
-		if err := end(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, end())
 		if took := time.Since(began); took > 22*time.Second {
 			t.Errorf("the shutdown took %v, want no more than ShutdownTimeout", took)
 		}
-		if n := len(b.order()); n != 4 {
-			t.Errorf("%d events were published, want 4", n)
-		}
+		assert.Equal(t, 4, len(b.order()), "events were published")
 	})
 }
 
@@ -165,9 +155,7 @@ func TestShutdownTimeoutCountsForSettlements(t *testing.T) {
 					return b.pub.Publish(topic, msgs...)
 				})
 				r, err := outbox.NewRelay(silent{b.store, name == "hangs"}, slow, outbox.RelayConfig{ShutdownTimeout: 22 * time.Second})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				ctx, cancel := context.WithCancel(t.Context())
 				done := make(chan error, 1)
 				go func() { done <- r.Run(ctx) }()
@@ -249,9 +237,7 @@ func TestLostLeaseEndsBothRounds(t *testing.T) {
 				if n := len(b.names()); n != 4*perBatch || outboxtest.Inversions(b.pub.Published()) != 0 {
 					t.Errorf("%d events were published, %d out of order; want %d, 0", n, outboxtest.Inversions(b.pub.Published()), 4*perBatch)
 				}
-				if err := end(); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, end())
 			})
 		})
 	}
@@ -400,9 +386,7 @@ func TestHungCallOfTheSecondBatchEndsTheLease(t *testing.T) {
 			t.Errorf("the lease ended after %v, want after PublishTimeout", took)
 		}
 		close(hang.released)
-		if err := end(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, end())
 	})
 }
 
@@ -442,9 +426,7 @@ func shutdownAbandons(t *testing.T, settles bool) {
 		t.Errorf("%d calls hang, want one of each batch that hangs", now)
 	}
 	began := time.Now()
-	if err := end(); err == nil {
-		t.Error("Run returns no error beside calls that hang")
-	}
+	assert.Error(t, end(), "Run returns no error beside calls that hang")
 	if took := time.Since(began); took > 35*time.Second {
 		t.Errorf("the shutdown took %v, want ShutdownTimeout and a little", took)
 	}

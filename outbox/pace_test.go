@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/outbox/driver"
 )
 
@@ -28,9 +30,7 @@ func TestBatchesGrowByTheirTime(t *testing.T) {
 		p := newPace(RelayConfig{MinBatch: 100, MaxBatch: 5000, MaxBatchBytes: 8 << 20})
 		p.limit = c.limit
 		p.after(c.n, c.n == c.limit, c.took)
-		if p.limit != c.want {
-			t.Errorf("after %d of at most %d events in %v the next batch has %d, want %d", c.n, c.limit, c.took, p.limit, c.want)
-		}
+		assert.Equalf(t, c.want, p.limit, "after %d of at most %d events in %v the next batch has %d", c.n, c.limit, c.took, p.limit)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/outbox"
@@ -73,9 +75,7 @@ func TestPermanentErrorsParkAtOnce(t *testing.T) {
 					if c.dead != nil {
 						want += c.bad
 					}
-					if n := len(b.names()); n != want {
-						t.Errorf("%d events and dead letters were published at once, want %d", n, want)
-					}
+					assert.Equal(t, want, len(b.names()), "events and dead letters were published at once")
 					parked, err := b.store.Parked(t.Context(), 0, 1000)
 					if err != nil || len(parked) != c.bad || len(tries) != c.bad {
 						t.Fatalf("%d events are parked and %d were reported, %v; want %d", len(parked), len(tries), err, c.bad)

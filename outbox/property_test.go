@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/millrace-go/millrace/event"
@@ -254,8 +255,6 @@ func TestNothingLostNothingReordered(t *testing.T) {
 		s := drawScenario(rt)
 		var err error
 		synctest.Test(t, func(*testing.T) { err = s.play() })
-		if err != nil {
-			rt.Fatalf("%v", err)
-		}
+		require.NoError(rt, err)
 	})
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/outbox"
@@ -69,9 +71,7 @@ func TestIntervalIsTheFallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1)
 		r, err := outbox.NewRelay(struct{ driver.Store }{b.store}, b.pub, outbox.RelayConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- r.Run(ctx) }()
@@ -79,9 +79,7 @@ func TestIntervalIsTheFallback(t *testing.T) {
 		b.append("a")
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if len(b.order()) != 1 {
-			t.Error("nothing was published after the interval")
-		}
+		assert.Len(t, b.order(), 1, "nothing was published after the interval")
 		cancel()
 		<-done
 	})
@@ -95,18 +93,14 @@ func TestBatchesFollowTheLoad(t *testing.T) {
 		}
 		var rounds []int
 		r := b.relay(outbox.RelayConfig{Hooks: outbox.Hooks{Round: func(_ int, _ time.Duration, n int) { rounds = append(rounds, n) }}})
-		if err := r.Drain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, r.Drain(t.Context()))
 		if rounds[0] != 100 || slices.Max(rounds) != 5000 {
 			t.Errorf("batches of %v, want 100 growing to 5000", rounds)
 		}
 		rounds = nil
 		b.append(keysOf(1000)...)
 		b.pub.Fail = func(string, event.Event) error { time.Sleep(time.Second); return nil }
-		if err := r.Drain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, r.Drain(t.Context()))
 		if slices.Max(rounds) > 200 {
 			t.Errorf("batches of %v for a slow publisher, want them small", rounds)
 		}
@@ -122,21 +116,15 @@ func TestBatchBytesAreBounded(t *testing.T) {
 		size := 0
 		for _, it := range []string{"k000-"} {
 			e, err := outboxtest.NewEvent(it, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			msg, err := (event.Structured{}).Encode(e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			size = len(msg.Payload)
 		}
 		var rounds []int
 		cfg := outbox.RelayConfig{MaxBatchBytes: 20 * size,
 			Hooks: outbox.Hooks{Round: func(_ int, _ time.Duration, n int) { rounds = append(rounds, n) }}}
-		if err := b.relay(cfg).Drain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.relay(cfg).Drain(t.Context()))
 		// The first read had no information about the sizes.
 		if n := slices.Max(rounds[1:]); n > 21 {
 			t.Errorf("batches of %v, want about 20 events", rounds)
@@ -161,9 +149,7 @@ func TestReadsAheadWhilePublishing(t *testing.T) {
 			t.Error(err)
 		}
 		stop()
-		if len(b.order()) != 20 {
-			t.Errorf("%d events were published, want 20", len(b.order()))
-		}
+		assert.Len(t, b.order(), 20, "events were published")
 	})
 }
 
@@ -211,14 +197,10 @@ func TestIdlePositionIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &settlements{Memory: outboxtest.NewMemory(1)}
 		r, err := outbox.NewRelay(store, &outboxtest.Publisher{}, outbox.RelayConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := r.Run(ctx); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, r.Run(ctx))
 		if n := store.moves.Load(); n < 15 || n > 20 {
 			t.Errorf("an idle relay wrote its position %d times a minute, want at each renewal", n)
 		}
@@ -248,14 +230,10 @@ func TestListeningIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &cutOff{Memory: outboxtest.NewMemory(1)}
 		r, err := outbox.NewRelay(store, &outboxtest.Publisher{}, outbox.RelayConfig{Pause: outbox.Backoff{Jitter: -1}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), 95*time.Second)
 		defer cancel()
-		if err := r.Run(ctx); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, r.Run(ctx))
 		if want := []int{1, 2, 4, 8, 16, 30, 30, 1, 2}; !slices.Equal(store.waits, want) {
 			t.Errorf("waited %v seconds between tries, want %v", store.waits, want)
 		}
@@ -274,12 +252,8 @@ func TestRunTwice(t *testing.T) {
 			t.Errorf("Drain beside Run returned %v, want that the relay is running", err)
 		}
 		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-		if err := r.Drain(t.Context()); err != nil {
-			t.Errorf("Drain after Run returned %v", err)
-		}
+		assert.NoError(t, <-done)
+		assert.NoError(t, r.Drain(t.Context()), "Drain after Run")
 	})
 }
 
@@ -290,9 +264,7 @@ func TestDrainEndsWithItsContext(t *testing.T) {
 		b.refuse(errRefused, is("a1"))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := b.relay(outbox.RelayConfig{}).Drain(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Drain of a failing event returned %v, want its deadline", err)
-		}
+		assert.ErrorIs(t, b.relay(outbox.RelayConfig{}).Drain(ctx), context.DeadlineExceeded, "Drain of a failing event")
 	})
 }
 
@@ -305,9 +277,7 @@ func TestForeignDatabaseEndsRun(t *testing.T) {
 			}
 			return nil
 		}
-		if err := b.relay(outbox.RelayConfig{}).Run(t.Context()); !errors.Is(err, driver.ErrForeignDatabase) {
-			t.Errorf("Run returned %v, want ErrForeignDatabase", err)
-		}
+		assert.ErrorIs(t, b.relay(outbox.RelayConfig{}).Run(t.Context()), driver.ErrForeignDatabase, "Run")
 	})
 }
 
@@ -337,15 +307,9 @@ func TestGroups(t *testing.T) {
 			return nil
 		})
 		r, err := outbox.NewRelay(b.store, pub, outbox.RelayConfig{Lanes: 1, Chunk: 4})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Drain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, r.Drain(t.Context()))
 		want := "a1+b1! a1 b1! a2 c1 a3 b1 b2"
-		if got := strings.Join(calls, " "); got != want {
-			t.Errorf("calls were %s, want %s", got, want)
-		}
+		assert.Equal(t, want, strings.Join(calls, " "), "calls")
 	})
 }

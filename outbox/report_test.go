@@ -11,6 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/outbox"
@@ -31,24 +34,16 @@ func TestLogsByDefault(t *testing.T) {
 		b.refuse(errRefused, is("a1"))
 		stop := b.start(outbox.RelayConfig{})
 		m, err := outbox.NewMonitor(unknowing{}, outbox.MonitorConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := m.Run(ctx); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, m.Run(ctx))
 		stop()
 		store := deafStore{b.store}
 		box, err := outbox.New(store, outbox.Config{Topic: "t"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		box.Wake()
-		if err := box.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, box.Close(t.Context()))
 	})
 	for _, text := range []string{"nothing gets through", "the backlog is unknown", "waking other processes failed"} {
 		if n := len(log.with(text)); n == 0 {
@@ -113,9 +108,7 @@ func TestLastingTroubleIsToldRarely(t *testing.T) {
 					if n := len(log.with(c.end)); n != 1 {
 						t.Errorf("%d lines tell that it is over, want one: %v", n, log.all()[len(log.all())-3:])
 					}
-					if n := len(b.names()); n != 10 {
-						t.Errorf("%d events were published, want 10", n)
-					}
+					assert.Equal(t, 10, len(b.names()), "events were published")
 					stop()
 				})
 			})
@@ -190,14 +183,10 @@ func TestDeafStoreIsToldOnce(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			log := newLines()
 			r, rerr := outbox.NewRelay(single{outboxtest.NewMemory(1), err}, &outboxtest.Publisher{}, outbox.RelayConfig{Logger: log.logger()})
-			if rerr != nil {
-				t.Fatal(rerr)
-			}
+			require.NoError(t, rerr)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 			defer cancel()
-			if err := r.Run(ctx); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, r.Run(ctx))
 			if lines := log.with("no wake-ups"); len(lines) != want || want == 1 && !strings.Contains(lines[0]["error"], remedy) {
 				t.Errorf("after %v: lines %v, want %d with the remedy", err, lines, want)
 			}

@@ -11,6 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/driver"
@@ -97,9 +100,7 @@ func TestReadsHalve(t *testing.T) {
 				start := time.Now()
 				for range 2 { // one of them stands by and never gets the lease
 					r, err := outbox.NewRelay(line, b.pub, cfg)
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					ctx, cancel := context.WithCancel(t.Context())
 					done := make(chan error, 1)
 					go func() { done <- r.Run(ctx) }()
@@ -121,9 +122,7 @@ func TestReadsHalve(t *testing.T) {
 					t.Errorf("the lease was taken %d times, %d events came twice; want one holder", leases.Load(), outboxtest.Duplicates(b.pub.Published()))
 				}
 				for _, stop := range stops {
-					if err := stop(); err != nil {
-						t.Error(err)
-					}
+					assert.NoError(t, stop())
 				}
 			})
 		})
@@ -140,13 +139,9 @@ func TestReadsGrowBack(t *testing.T) {
 		line := &slowLine{Memory: b.store}
 		line.perEvent.Store(int64(5 * time.Second))
 		r, err := outbox.NewRelay(line, b.pub, outbox.RelayConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		time.AfterFunc(2*time.Minute, func() { line.perEvent.Store(0) })
-		if err := r.Drain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, r.Drain(t.Context()))
 		limits, _ := line.seen()
 		if slices.Min(limits) > 2 || slices.Max(limits) != 5000 {
 			t.Errorf("reads of %d to %d events, want them down to 1 or 2 and back to 5000", slices.Min(limits), slices.Max(limits))
@@ -161,14 +156,10 @@ func TestBurstsOfLargeEventsAreReadInTime(t *testing.T) {
 		store := &slowLine{Memory: outboxtest.NewMemory(1)}
 		store.perEvent.Store(int64(200 * time.Millisecond))
 		box, err := outbox.New(store, outbox.Config{Topic: "t"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		pub := &outboxtest.Publisher{}
 		r, err := outbox.NewRelay(store, pub, outbox.RelayConfig{MaxBatchBytes: 40_000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- r.Run(ctx) }()
@@ -187,9 +178,7 @@ func TestBurstsOfLargeEventsAreReadInTime(t *testing.T) {
 				}
 				return nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			time.Sleep(5 * time.Minute)
 			if n := len(pub.Published()); n != 100*(burst+1) {
 				t.Errorf("%d events were published after burst %d, want all", n, burst)
@@ -203,9 +192,7 @@ func TestBurstsOfLargeEventsAreReadInTime(t *testing.T) {
 			t.Errorf("%d reads took too long, and later bursts were read by up to %d events; want 2 at first, and what MaxBatchBytes says", failed, most)
 		}
 		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-done)
 	})
 }
 
@@ -251,9 +238,7 @@ func TestReadOfAnotherServerEndsTheTenure(t *testing.T) {
 					b.refuse(errRefused, func(n string) bool { return n == "bad1" && !cured.Load() })
 					store := &moved{Memory: b.store, at: at + 1}
 					r, err := outbox.NewRelay(store, b.pub, outbox.RelayConfig{Ordering: o, MinBatch: 10, MaxBatch: 10, Chunk: 1})
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					ctx, cancel := context.WithCancel(t.Context())
 					done := make(chan error, 1)
 					go func() { done <- r.Run(ctx) }()
@@ -263,9 +248,7 @@ func TestReadOfAnotherServerEndsTheTenure(t *testing.T) {
 					if n := store.leases.Load(); n != 2 {
 						t.Errorf("the lease was taken %d times, want again after the read at which the server was another", n)
 					}
-					if n := len(b.names()); n != 61 {
-						t.Errorf("%d events were published, want 61", n)
-					}
+					assert.Equal(t, 61, len(b.names()), "events were published")
 					// Only events that had passed the failing event in its batch are repeated.
 					if n := outboxtest.Duplicates(b.pub.Published()); n > 20 {
 						t.Errorf("%d events came twice, want a batch and its probes at most", n)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/event"
@@ -36,9 +37,7 @@ func newBench(t testing.TB, shards int) *bench {
 	t.Helper()
 	store := outboxtest.NewMemory(shards)
 	box, err := outbox.New(store, outbox.Config{Topic: "t"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return &bench{t: t, store: store, box: box, pub: &outboxtest.Publisher{}, seq: map[string]int{}}
 }
 

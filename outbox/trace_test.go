@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
@@ -64,9 +66,7 @@ func newEvents(t *testing.T, n int) []event.Event {
 	all := make([]event.Event, n)
 	for i := range all {
 		e, err := outboxtest.NewEvent(fmt.Sprint("key-", i), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		e.CorrelationID = "request-1"
 		all[i] = e
 	}
@@ -90,13 +90,9 @@ func TestAppendMakesACreateSpanPerEvent(t *testing.T) {
 	b := newTraced(t)
 	events := newEvents(t, 2)
 	ctx, request := b.spans.Tracer("test").Start(t.Context(), "request")
-	if err := b.appendAll(ctx, events...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.appendAll(ctx, events...))
 	made := b.spans.Ended()
-	if len(made) != 2 {
-		t.Fatalf("%d spans, want one per event", len(made))
-	}
+	require.Len(t, made, 2, "spans, want one per event")
 	for i, s := range made {
 		if s.Name() != "create t" || s.SpanKind() != trace.SpanKindProducer || s.Parent().SpanID() != request.SpanContext().SpanID() || s.Status().Code != codes.Unset {
 			t.Errorf("%s %v under %v, %v", s.Name(), s.SpanKind(), s.Parent().SpanID(), s.Status())
@@ -114,21 +110,15 @@ func TestAppendMakesACreateSpanPerEvent(t *testing.T) {
 			t.Errorf("the message has %q, want its create span's %q", e.TraceParent, want)
 		}
 	}
-	if events[0].TraceParent != "" {
-		t.Error("the caller's event was changed")
-	}
+	assert.Equal(t, "", events[0].TraceParent, "the caller's event was changed")
 }
 
 func TestAppendKeepsTheTraceOfAnEvent(t *testing.T) {
 	b := newTraced(t)
 	events := newEvents(t, 1)
 	events[0].TraceParent, events[0].TraceState = foreign, "vendor=1"
-	if err := b.appendAll(t.Context(), events...); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(b.spans.Ended()); n != 0 {
-		t.Errorf("%d spans for an event that was made elsewhere", n)
-	}
+	require.NoError(t, b.appendAll(t.Context(), events...))
+	assert.Equal(t, 0, len(b.spans.Ended()), "spans for an event that was made elsewhere")
 	if e := b.drain(outbox.RelayConfig{})[0]; e.TraceParent != foreign || e.TraceState != "vendor=1" {
 		t.Errorf("%q %q", e.TraceParent, e.TraceState)
 	}
@@ -141,19 +131,13 @@ func TestAppendCarriesTheContextWithoutAProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, request := b.spans.Tracer("test").Start(t.Context(), "request")
-	if err := b.appendAll(ctx, newEvents(t, 1)...); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.appendAll(t.Context(), newEvents(t, 1)...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.appendAll(ctx, newEvents(t, 1)...))
+	require.NoError(t, b.appendAll(t.Context(), newEvents(t, 1)...))
 	got := b.drain(outbox.RelayConfig{Lanes: 1})
 	if got[0].TraceParent != headerOf(request.SpanContext()) || got[1].TraceParent != "" {
 		t.Errorf("%q and %q, want %q and none", got[0].TraceParent, got[1].TraceParent, headerOf(request.SpanContext()))
 	}
-	if n := len(b.spans.Ended()); n != 0 {
-		t.Errorf("%d spans", n)
-	}
+	assert.Equal(t, 0, len(b.spans.Ended()), "spans")
 }
 
 // TestAppendCarriesTheCorrelation: the id of a request reaches its events, and their children,
@@ -166,13 +150,9 @@ func TestAppendCarriesTheCorrelation(t *testing.T) {
 	}
 	made := newEvents(t, 2)
 	made[0].CorrelationID, made[1].CorrelationID = "", ""
-	if err := b.appendAll(event.WithCorrelation(t.Context(), "request-7"), made[0]); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.appendAll(event.WithCorrelation(t.Context(), "request-7"), made[0]))
 	parent := b.drain(outbox.RelayConfig{Lanes: 1})[0]
-	if err := b.appendAll(event.NewContext(t.Context(), parent), made[1]); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.appendAll(event.NewContext(t.Context(), parent), made[1]))
 	child := b.drain(outbox.RelayConfig{Lanes: 1})[1]
 	if parent.CorrelationID != "request-7" || child.CorrelationID != "request-7" || child.CausationID != parent.ID {
 		t.Errorf("%+v, %+v", parent, child)
@@ -184,22 +164,16 @@ func TestAppendThatFailsSaysSoInItsSpans(t *testing.T) {
 	events := newEvents(t, 3)
 	events[2].Type = "" // refused after two events had spans
 	secret := errors.New("insert: payload-text")
-	if err := b.appendAll(t.Context(), events...); err == nil {
-		t.Fatal("an invalid event was appended")
-	}
+	require.Error(t, b.appendAll(t.Context(), events...), "an invalid event was appended")
 	b.store.Intercept = func(op string) error {
 		if op == "append" {
 			return secret
 		}
 		return nil
 	}
-	if err := b.appendAll(t.Context(), events[0]); !errors.Is(err, secret) {
-		t.Fatal(err)
-	}
+	require.ErrorIs(t, b.appendAll(t.Context(), events[0]), secret)
 	made := b.spans.Ended()
-	if len(made) != 3 {
-		t.Fatalf("%d spans ended", len(made))
-	}
+	require.Len(t, made, 3, "spans ended")
 	for i, s := range made {
 		why := []string{"permanent", "permanent", "transient"}[i]
 		if s.Status().Code != codes.Error || s.Status().Description != "" || !slices.Contains(attributes(s), "error.type="+why) {
@@ -212,16 +186,12 @@ func TestRelayLinksAndOverwritesNothing(t *testing.T) {
 	b := newTraced(t)
 	events := newEvents(t, 3)
 	events[1].TraceParent = foreign
-	if err := b.appendAll(t.Context(), events...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.appendAll(t.Context(), events...))
 	created := b.spans.Ended()
 	b.spans.Reset()
 	got := b.drain(outbox.RelayConfig{TracerProvider: b.spans, System: "kafka", Lanes: 1, Chunk: 10})
 	sent := b.spans.Ended()
-	if len(sent) != 1 {
-		t.Fatalf("%d spans for one Publish call", len(sent))
-	}
+	require.Len(t, sent, 1, "spans for one Publish call")
 	s := sent[0]
 	want := []string{
 		"messaging.batch.message_count=3", "messaging.destination.name=t",
@@ -265,25 +235,17 @@ func TestRelayThatFailsSaysSoInItsSpan(t *testing.T) {
 	b := newTraced(t)
 	events := newEvents(t, 1)
 	events[0].TraceParent = foreign
-	if err := b.appendAll(t.Context(), events...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.appendAll(t.Context(), events...))
 	pub := &refusing{err: fault.MarkPermanent(errors.New("payload-text is refused"))}
 	r, err := outbox.NewRelay(b.store, pub, outbox.RelayConfig{
 		TracerProvider: b.spans, MaxRetries: 1, Retry: outbox.Backoff{Initial: 1, Max: 1, Jitter: -1},
 		DeadLetter: func(topic string) string { return topic + ".DLT" },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, r.Drain(t.Context()))
 	var failed, buried int
 	for i, s := range b.spans.Ended() {
-		if !pub.spans[i].Equal(s.SpanContext()) {
-			t.Error("a message was published outside of its span")
-		}
+		assert.True(t, pub.spans[i].Equal(s.SpanContext()), "a message was published outside of its span")
 		if len(s.Links()) != 1 || headerOf(s.Links()[0].SpanContext) != foreign || !slices.Contains(attributes(s), "messaging.message.id="+events[0].ID) {
 			t.Errorf("%s: %v %v", s.Name(), s.Links(), attributes(s))
 		}

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/queue"
@@ -26,9 +27,7 @@ func run(t testing.TB, room *queue.Room) (stop func()) {
 	go func() { ended <- room.Run(ctx) }()
 	return func() {
 		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-ended)
 	}
 }
 
@@ -66,9 +65,8 @@ func TestAdmissionInOrderAtThePace(t *testing.T) {
 		var let register
 		room := open(t, newSpy(t), queue.Config{Batch: 3, NotifyTurn: let.note, Intervals: seldom})
 		users, _ := line(t, room, 10)
-		if _, err := room.SetThreshold(context.Background(), "show-1", 9); err != nil {
-			t.Fatal(err)
-		}
+		_, err := room.SetThreshold(context.Background(), "show-1", 9)
+		require.NoError(t, err)
 		defer run(t, room)()
 		for second, want := range [][]string{users[:3], users[3:6], users[6:8], nil} {
 			synctest.Wait()
@@ -77,17 +75,13 @@ func TestAdmissionInOrderAtThePace(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
-		if err := room.Leave(context.Background(), "show-1", "inside"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, room.Leave(context.Background(), "show-1", "inside"))
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if got := let.users("show-1"); !slices.Equal(got, users[8:9]) {
 			t.Errorf("after one has left: %v", got)
 		}
-		if n := room.Stats().Admitted; n != 9 {
-			t.Errorf("%d counted", n)
-		}
+		assert.EqualValues(t, 9, room.Stats().Admitted, "counted")
 	})
 }
 
@@ -131,9 +125,8 @@ func TestANotice(t *testing.T) {
 		}})
 		now := time.Now()
 		fill(t, room, "a")
-		if _, err := room.SetThreshold(context.Background(), "show-1", 2); err != nil {
-			t.Fatal(err)
-		}
+		_, err := room.SetThreshold(context.Background(), "show-1", 2)
+		require.NoError(t, err)
 		stop := run(t, room)
 		synctest.Wait()
 		stop()
@@ -153,12 +146,8 @@ func TestANotice(t *testing.T) {
 				}
 			}
 		}
-		if room.Stats().Panics != 3 {
-			t.Errorf("%d panics counted", room.Stats().Panics)
-		}
-		if err := room.Leave(context.Background(), "show-1", "a"); err != nil {
-			t.Fatal(err)
-		}
+		assert.EqualValues(t, 3, room.Stats().Panics, "panics counted")
+		require.NoError(t, room.Leave(context.Background(), "show-1", "a"))
 		check(t, room, "a", "") // let in again
 		if last := let.notices[len(let.notices)-1]; len(let.notices) != 3 || last.User != "a" || last.Entry.ID == let.notices[1].Entry.ID {
 			t.Errorf("%v", let.notices)
@@ -179,9 +168,7 @@ func TestNoticesOfACrowd(t *testing.T) {
 			crowd.Go(func() {
 				user := fmt.Sprint("user-", i)
 				place, err := rooms[i%2].Check(context.Background(), "show-1", queue.Visitor{User: user})
-				if err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, err)
 				if place.Status == queue.Active {
 					mu.Lock()
 					defer mu.Unlock()
@@ -204,9 +191,8 @@ func TestABatchOfManyCalls(t *testing.T) {
 		var let register
 		room := open(t, newSpy(t), queue.Config{Batch: 2000, NotifyTurn: let.note})
 		users, _ := line(t, room, 1800)
-		if _, err := room.SetThreshold(context.Background(), "show-1", 5000); err != nil {
-			t.Fatal(err)
-		}
+		_, err := room.SetThreshold(context.Background(), "show-1", 5000)
+		require.NoError(t, err)
 		stop := run(t, room)
 		synctest.Wait()
 		if got := let.users("show-1"); !slices.Equal(got, users) {
@@ -226,9 +212,8 @@ func TestSeveralAdmitters(t *testing.T) {
 			rooms[i] = open(t, store, queue.Config{Batch: 5, NotifyTurn: let.note, Intervals: seldom})
 		}
 		users, _ := line(t, rooms[0], 100)
-		if _, err := rooms[0].SetThreshold(context.Background(), "show-1", 50); err != nil {
-			t.Fatal(err)
-		}
+		_, err := rooms[0].SetThreshold(context.Background(), "show-1", 50)
+		require.NoError(t, err)
 		for _, room := range rooms {
 			defer run(t, room)()
 			time.Sleep(130 * time.Millisecond)
@@ -260,9 +245,8 @@ func TestASlowStoreKeepsThePace(t *testing.T) {
 				store := newSpy(t)
 				quick := open(t, store, queue.Config{Batch: 1})
 				users, _ := line(t, quick, 20)
-				if _, err := quick.SetThreshold(context.Background(), "show-1", 50); err != nil {
-					t.Fatal(err)
-				}
+				_, err := quick.SetThreshold(context.Background(), "show-1", 50)
+				require.NoError(t, err)
 				var let register
 				stop := run(t, open(t, slow(store), queue.Config{Batch: 1, NotifyTurn: let.note, Intervals: seldom}))
 				time.Sleep(10*time.Second + 800*time.Millisecond)
@@ -298,13 +282,11 @@ func TestOneBadEventHoldsUpNoOther(t *testing.T) {
 				room := open(t, store, queue.Config{Batch: 1, NotifyTurn: let.note, Intervals: seldom})
 				users, _ := line(t, room, 20)
 				ctx := context.Background()
-				if _, err := room.SetThreshold(ctx, "show-1", 50); err != nil {
-					t.Fatal(err)
-				}
+				_, err := room.SetThreshold(ctx, "show-1", 50)
+				require.NoError(t, err)
 				for i := range 10 {
-					if _, err := room.Check(ctx, fmt.Sprint("bad-", i), queue.Visitor{User: "x"}); err != nil {
-						t.Fatal(err)
-					}
+					_, err := room.Check(ctx, fmt.Sprint("bad-", i), queue.Visitor{User: "x"})
+					require.NoError(t, err)
 				}
 				store.fails(func(ctx context.Context, call, event string) error {
 					if strings.HasPrefix(event, "bad-") {
@@ -330,9 +312,8 @@ func TestAdmissionGoesOnAfterTheStoreWasAway(t *testing.T) {
 		var let register
 		room := open(t, store, queue.Config{Batch: 1, NotifyTurn: let.note, Intervals: seldom})
 		users, _ := line(t, room, 20)
-		if _, err := room.SetThreshold(context.Background(), "show-1", 50); err != nil {
-			t.Fatal(err)
-		}
+		_, err := room.SetThreshold(context.Background(), "show-1", 50)
+		require.NoError(t, err)
 		defer run(t, room)()
 		for i := range 3 {
 			store.fails(away)

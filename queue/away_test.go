@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/driver"
@@ -52,21 +54,15 @@ func TestOneOfACrowdRefreshesOnceASecond(t *testing.T) {
 		}
 		close(gate)
 		one.Wait()
-		if looks := store.count("look"); looks != 1 {
-			t.Errorf("%d looks at a time", looks)
-		}
+		assert.Equal(t, 1, store.count("look"), "looks at a time")
 		check(t, room, "b", tickets["b"])
 		store.count("look")
 		time.Sleep(999 * time.Millisecond)
 		check(t, room, "b", tickets["b"])
-		if looks := store.count("look"); looks != 0 {
-			t.Errorf("%d looks before the second is over", looks)
-		}
+		assert.Equal(t, 0, store.count("look"), "looks before the second is over")
 		time.Sleep(time.Millisecond)
 		check(t, room, "b", tickets["b"])
-		if looks := store.count("look"); looks != 1 {
-			t.Errorf("%d looks after a second", looks)
-		}
+		assert.Equal(t, 1, store.count("look"), "looks after a second")
 	})
 }
 
@@ -154,9 +150,7 @@ func refusedSoon(t *testing.T, cfg queue.Config, visitors int) {
 	for i := range visitors {
 		all.Go(func() {
 			_, err := room.Check(context.Background(), "show-1", queue.Visitor{User: fmt.Sprint(i)})
-			if !errors.Is(err, queue.ErrUnavailable) {
-				t.Errorf("%d: %v", i, err)
-			}
+			assert.ErrorIsf(t, err, queue.ErrUnavailable, "%d", i)
 		})
 	}
 	all.Wait()

@@ -9,6 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue"
 )
 
@@ -36,9 +39,7 @@ func TestBeatsAreToldOnceAMinute(t *testing.T) {
 				}
 				time.Sleep(2 * time.Second)
 			}
-			if err := room.Flush(context.Background()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, room.Flush(context.Background()))
 			orders := store.heard()
 			slices.Sort(orders)
 			if n := len(slices.Compact(slices.Clone(orders))); n != 10 || len(orders) != 10 {
@@ -46,9 +47,7 @@ func TestBeatsAreToldOnceAMinute(t *testing.T) {
 			}
 			time.Sleep(20 * time.Second)
 		}
-		if n := room.Stats().Beats; n != 30 {
-			t.Errorf("%d beats counted", n)
-		}
+		assert.EqualValues(t, 30, room.Stats().Beats, "beats counted")
 	})
 }
 
@@ -97,9 +96,7 @@ func TestACrowdIsNoFasterThanTheStoreHearsOfIt(t *testing.T) {
 			})
 		}
 		crowd.Wait()
-		if err := room.Flush(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, room.Flush(context.Background()))
 		orders := store.heard()
 		slices.Sort(orders)
 		if n := len(slices.Compact(orders)); n != len(users)-1 {
@@ -117,9 +114,7 @@ func TestALonelyPollIsHeardOf(t *testing.T) {
 			store.heard()
 			time.Sleep(time.Minute)
 			check(t, room, "a", tickets["a"])
-			if orders := store.heard(); len(orders) != 1 {
-				t.Errorf("beats %v", orders)
-			}
+			assert.Len(t, store.heard(), 1, "beats")
 		}
 	})
 }
@@ -135,17 +130,13 @@ func TestLostBeatsAreToldAgain(t *testing.T) {
 		for _, user := range users[1:] {
 			check(t, room, user, tickets[user])
 		}
-		if stats := room.Stats(); stats.BeatsLost != 500 {
-			t.Errorf("%d beats lost", stats.BeatsLost)
-		}
+		assert.EqualValues(t, 500, room.Stats().BeatsLost, "beats lost")
 		store.fails(nil)
 		time.Sleep(time.Second)
 		for _, user := range users[1:] {
 			check(t, room, user, tickets[user])
 		}
-		if err := room.Flush(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, room.Flush(context.Background()))
 		orders := store.heard()
 		slices.Sort(orders)
 		if n := len(slices.Compact(orders)); n != 599 {
@@ -164,21 +155,15 @@ func TestFlush(t *testing.T) {
 		}
 		store.heard()
 		store.fails(away)
-		if err := room.Flush(context.Background()); err == nil {
-			t.Error("no error of a store that is away")
-		}
+		assert.Error(t, room.Flush(context.Background()), "no error of a store that is away")
 		store.fails(nil)
 		time.Sleep(time.Minute)
 		for _, user := range users {
 			check(t, room, user, tickets[user])
 		}
 		store.heard()
-		if err := room.Flush(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		if orders := store.heard(); len(orders) != 29 {
-			t.Errorf("%d beats", len(orders))
-		}
+		require.NoError(t, room.Flush(context.Background()))
+		assert.Len(t, store.heard(), 29, "beats")
 		if err := room.Flush(context.Background()); err != nil || len(store.heard()) != 0 {
 			t.Errorf("an empty flush: %v", err)
 		}
@@ -207,8 +192,6 @@ func TestWhoPollsStays(t *testing.T) {
 			t.Errorf("%+v", place)
 		}
 		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-ended)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/queue"
@@ -65,9 +66,7 @@ func TestConfigDefaults(t *testing.T) {
 	require.Equal(t, want, store.seen)
 	// A batch that reaches far calls users that were told to poll less often.
 	check(t, open(t, store, queue.Config{Batch: 1000}), "a", "")
-	if want := 35 * time.Second; store.seen.Turn != want {
-		t.Errorf("with a batch of 1,000: %v, want %v", store.seen.Turn, want)
-	}
+	assert.Equal(t, 35*time.Second, store.seen.Turn, "with a batch of 1,000")
 }
 
 // rules records the rules that come with a visit.

@@ -10,6 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue"
 )
 
@@ -30,9 +33,7 @@ func TestACrowdSharesCalls(t *testing.T) {
 		}
 		all.Wait()
 		// One alone, 24 in parallel, two full calls, and the rest: each call in its order.
-		if calls := store.count("visit"); calls != 5 {
-			t.Errorf("%d calls for 1,201", calls)
-		}
+		assert.Equal(t, 5, store.count("visit"), "calls for 1,201")
 		taken := make([]bool, len(places))
 		last := 0
 		for i, place := range places {
@@ -143,15 +144,12 @@ func TestPositionsAreThoseOfTheLine(t *testing.T) {
 				case 3:
 					if len(line) > 0 {
 						i := chance.IntN(len(line))
-						if err := room.Leave(ctx, "show-1", line[i]); err != nil {
-							t.Fatal(err)
-						}
+						require.NoError(t, room.Leave(ctx, "show-1", line[i]))
 						line = slices.Delete(line, i, i+1)
 					}
 				case 4:
-					if _, err := room.SetThreshold(ctx, "show-1", chance.IntN(step/4+2)); err != nil {
-						t.Fatal(err)
-					}
+					_, err := room.SetThreshold(ctx, "show-1", chance.IntN(step/4+2))
+					require.NoError(t, err)
 				default:
 					time.Sleep(time.Duration(chance.IntN(1500)) * time.Millisecond)
 				}

@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/memqueue"
 )
@@ -21,13 +23,10 @@ func TestALineFormsAgainAfterALoss(t *testing.T) {
 		inside := check(t, room, "inside", "")
 		time.Sleep(time.Minute)
 		lost, err := memqueue.New(memqueue.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		store.Store = lost // as if it had been started again without its data
-		if _, err := room.SetThreshold(context.Background(), "show-1", 1); err != nil {
-			t.Fatal(err)
-		}
+		_, err = room.SetThreshold(context.Background(), "show-1", 1)
+		require.NoError(t, err)
 		// They come back in another order, after a newcomer.
 		late := check(t, room, "late", "")
 		for _, i := range []int{3, 0, 4, 2, 1} {
@@ -65,9 +64,7 @@ func TestALossIsSeenWithTheFirstVisit(t *testing.T) {
 		tickets := fill(t, room, "a", "b")
 		check(t, room, "b", tickets["b"])
 		lost, err := memqueue.New(memqueue.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		store.Store = lost
 		if place := check(t, room, "b", tickets["b"]); place.Position != 2 {
 			t.Errorf("before anybody could know: %+v", place)
@@ -86,9 +83,8 @@ func TestTicketsOfAClearedRoomAreWorthNothing(t *testing.T) {
 		for _, user := range users {
 			check(t, room, user, tickets[user])
 		}
-		if _, err := room.Clear(context.Background(), "show-1"); err != nil {
-			t.Fatal(err)
-		}
+		_, err := room.Clear(context.Background(), "show-1")
+		require.NoError(t, err)
 		if place := check(t, room, "new", ""); place.Status != queue.Active {
 			t.Errorf("new: %+v", place)
 		}
@@ -123,9 +119,7 @@ func TestSettlingRunsDown(t *testing.T) {
 		users, tickets := line(t, room, 1)
 		time.Sleep(time.Minute)
 		lost, err := memqueue.New(memqueue.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		store.Store = lost
 		ticket := check(t, room, users[0], tickets[users[0]]).Ticket
 		time.Sleep(10 * time.Second) // until the snapshot knows of the line

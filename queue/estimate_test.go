@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -116,9 +118,7 @@ func TestStayBucket(t *testing.T) {
 			t.Errorf("less than %v is in bucket %d, want %d", from, got, bucket-1)
 		}
 	}
-	if got := driver.StayBucket(1000 * time.Hour); got != driver.StayBuckets-1 {
-		t.Errorf("1000 hours are in bucket %d", got)
-	}
+	assert.Equal(t, driver.StayBuckets-1, driver.StayBucket(1000*time.Hour), "1000 hours are in bucket")
 }
 
 func BenchmarkForecast(b *testing.B) {

@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue"
 )
 
@@ -21,9 +23,8 @@ func TestEventsAreBounded(t *testing.T) {
 		store.count("look")
 		ctx := context.Background()
 		for i := range 10_000 {
-			if _, err := room.Heartbeat(ctx, fmt.Sprint("made-up-", i), queue.Visitor{User: "x"}); err != nil {
-				t.Fatal(err)
-			}
+			_, err := room.Heartbeat(ctx, fmt.Sprint("made-up-", i), queue.Visitor{User: "x"})
+			require.NoError(t, err)
 			if i%99 == 0 {
 				if n := len(room.Stats().Events); n > 100 {
 					t.Fatalf("%d events are kept", n)
@@ -47,9 +48,8 @@ func TestIdleEventsAreForgotten(t *testing.T) {
 		ctx := context.Background()
 		serve := func(event string) {
 			t.Helper()
-			if _, err := room.Heartbeat(ctx, event, queue.Visitor{User: "x"}); err != nil {
-				t.Fatal(err)
-			}
+			_, err := room.Heartbeat(ctx, event, queue.Visitor{User: "x"})
+			require.NoError(t, err)
 		}
 		serve("used")
 		for range 21 {

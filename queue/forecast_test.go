@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue"
 )
 
@@ -17,9 +19,7 @@ func TestForecastIsMadeOnceARefresh(t *testing.T) {
 		tickets := fill(t, room, "a", "b", "c")
 		time.Sleep(10 * time.Second)
 		before := check(t, room, "c", tickets["c"]).Wait
-		if err := room.Done(context.Background(), "show-1", "inside"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, room.Done(context.Background(), "show-1", "inside"))
 		// Without a ticket the store answers, which knows that.
 		if again := check(t, room, "c", "").Wait; again != before {
 			t.Errorf("at once %v became %v", before, again)
@@ -28,9 +28,8 @@ func TestForecastIsMadeOnceARefresh(t *testing.T) {
 		if after := check(t, room, "c", tickets["c"]).Wait; after > before/3 {
 			t.Errorf("one left after 10 s, and %v became %v", before, after)
 		}
-		if _, err := room.Clear(context.Background(), "show-1"); err != nil {
-			t.Fatal(err)
-		}
+		_, err := room.Clear(context.Background(), "show-1")
+		require.NoError(t, err)
 		check(t, room, "first", "")
 		if second := check(t, room, "second", ""); second.Wait < 4*time.Minute {
 			t.Errorf("in the cleared room the second is told %v", second.Wait)

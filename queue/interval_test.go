@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 func TestNextPoll(t *testing.T) {
@@ -19,9 +21,7 @@ func TestNextPoll(t *testing.T) {
 		{10_001, 30 * time.Second}, {100_000, 30 * time.Second},
 		{100_001, time.Minute}, {math.MaxInt, time.Minute},
 	} {
-		if got := nextPoll(table, tc.position, 0); got != tc.want {
-			t.Errorf("position %d: %v, want %v", tc.position, got, tc.want)
-		}
+		assert.Equalf(t, tc.want, nextPoll(table, tc.position, 0), "position %d", tc.position)
 		if got, most := nextPoll(table, tc.position, 0.5), tc.want+tc.want/20; got != most {
 			t.Errorf("position %d, half of the jitter: %v, want %v", tc.position, got, most)
 		}
@@ -29,7 +29,5 @@ func TestNextPoll(t *testing.T) {
 			t.Errorf("position %d, all of the jitter: %v, more than %v", tc.position, got, most)
 		}
 	}
-	if got := longest(table); got != 66*time.Second {
-		t.Errorf("the longest is %v", got)
-	}
+	assert.Equal(t, 66*time.Second, longest(table), "the longest")
 }

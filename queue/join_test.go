@@ -7,6 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue"
 )
 
@@ -53,9 +56,7 @@ func TestOnlyAJoinIsAsked(t *testing.T) {
 			t.Errorf("%+v %v", state, err)
 		}
 		refusal = nil
-		if place := stand("late", "", queue.Waiting, 1); place.Position != 2 {
-			t.Errorf("position %d", place.Position)
-		}
+		assert.Equal(t, 2, stand("late", "", queue.Waiting, 1).Position, "position")
 	})
 }
 
@@ -68,14 +69,10 @@ func TestATicketOfAClearedRoomIsAskedLikeNone(t *testing.T) {
 		refusal := errors.New("not now")
 		refuses := func(context.Context, queue.State) error { return refusal }
 		_, err := room.Clear(t.Context(), "show-1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, r := range []*queue.Room{room, open(t, store, queue.Config{})} {
 			place, err := r.Check(t.Context(), "show-1", queue.Visitor{User: "a", Ticket: tickets["a"], Join: refuses})
-			if !errors.Is(err, refusal) {
-				t.Errorf("the user is %s: %v", place.Status, err)
-			}
+			assert.ErrorIsf(t, err, refusal, "the user is %s", place.Status)
 		}
 	})
 }

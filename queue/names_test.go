@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
 
 	"github.com/millrace-go/millrace/fault"
@@ -14,9 +15,7 @@ import (
 
 func TestEventIDs(t *testing.T) {
 	for _, good := range []string{"1", "show-1", "공연-7", "a:b/c?d=e", strings.Repeat("x", driver.MaxEvent), "é"} {
-		if err := checkEvent(good); err != nil {
-			t.Errorf("%q: %v", good, err)
-		}
+		assert.NoErrorf(t, checkEvent(good), "%q", good)
 	}
 	for _, bad := range []string{
 		"", strings.Repeat("x", driver.MaxEvent+1), "a{b", "a}b", "{}", "a b", " ", "a\tb", "a\nb", "a\x00b", "a\x7fb",
@@ -31,9 +30,7 @@ func TestEventIDs(t *testing.T) {
 
 func TestUserIDs(t *testing.T) {
 	for _, good := range []string{"1", "a b{c}", "\xff", strings.Repeat("x", driver.MaxUser)} {
-		if err := checkUser(good); err != nil {
-			t.Errorf("%q: %v", good, err)
-		}
+		assert.NoErrorf(t, checkUser(good), "%q", good)
 	}
 	for _, bad := range []string{"", strings.Repeat("x", driver.MaxUser+1)} {
 		if err := checkUser(bad); !errors.Is(err, ErrInvalid) || fault.Of(err) != fault.Permanent {

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue"
 )
 
@@ -30,9 +32,7 @@ func TestNoShowsCutNoAdmissions(t *testing.T) {
 		var line []*person
 		poll := func(p *person) queue.Place {
 			place, err := room.Check(ctx, "show-1", queue.Visitor{User: p.user, Ticket: p.ticket})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if p.ticket = place.Ticket; place.Position > p.position && p.position > 0 {
 				t.Fatalf("%s was told position %d, and then %d", p.user, p.position, place.Position)
 			}
@@ -57,9 +57,7 @@ func TestNoShowsCutNoAdmissions(t *testing.T) {
 				switch {
 				case !p.until.IsZero():
 					if now.After(p.until) && p.user != "" {
-						if err := room.Done(ctx, "show-1", p.user); err != nil {
-							t.Fatal(err)
-						}
+						require.NoError(t, room.Done(ctx, "show-1", p.user))
 						p.user = ""
 					}
 				case !p.honest && (turn || now.Sub(p.next) < 5*time.Minute), now.Before(p.next):

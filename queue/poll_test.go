@@ -8,6 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/queue"
@@ -39,9 +42,7 @@ func TestPlaces(t *testing.T) {
 				t.Errorf("%s: %+v\nwant %+v", user, place, want)
 			}
 		}
-		if err := room.Verify(context.Background(), "show-1", "inside", inside.Entry.ID); err != nil {
-			t.Errorf("verify: %v", err)
-		}
+		assert.NoError(t, room.Verify(context.Background(), "show-1", "inside", inside.Entry.ID), "verify")
 	})
 }
 
@@ -70,9 +71,7 @@ func TestAPollWithATicketCostsNoCall(t *testing.T) {
 		if looks, visits := store.count("look"), store.count("visit"); looks != 0 || visits != 0 {
 			t.Errorf("600 polls: %d looks, %d visits", looks, visits)
 		}
-		if stats := room.Stats(); stats.Snapshot != 601 {
-			t.Errorf("%d polls by snapshot", stats.Snapshot)
-		}
+		assert.EqualValues(t, 601, room.Stats().Snapshot, "polls by snapshot")
 	})
 }
 
@@ -82,9 +81,7 @@ func TestATicketThatIsNotTheVisitorsCountsAsNone(t *testing.T) {
 		room := open(t, store, queue.Config{})
 		tickets := fill(t, room, "a", "b")
 		other, err := token.NewRing(strings.Repeat("o", 32))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		forged := seal.NewTickets(other).Seal(seal.Ticket{Event: "show-1", User: "b", Epoch: 1, Order: 1})
 		place := check(t, room, "b", tickets["b"])
 		for name, ticket := range map[string]string{
@@ -97,17 +94,13 @@ func TestATicketThatIsNotTheVisitorsCountsAsNone(t *testing.T) {
 		// A number of another epoch is not that of this line.
 		sealer := seal.NewTickets(ring(t))
 		another, err := sealer.Open(tickets["a"], "show-1", "a")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		another.User, another.Epoch = "b", another.Epoch+1
 		elsewhere := sealer.Seal(another)
 		if got := check(t, room, "b", elsewhere); got.Ahead != 1 || got.Ticket != place.Ticket {
 			t.Errorf("of another epoch: %+v", got)
 		}
-		if n := room.Stats().Tickets; n != 5 {
-			t.Errorf("%d foreign tickets counted", n)
-		}
+		assert.EqualValues(t, 5, room.Stats().Tickets, "foreign tickets counted")
 		// That of another event lines no user up at its order there.
 		got, err := room.Check(context.Background(), "show-2", queue.Visitor{User: "b", Ticket: tickets["b"]})
 		if err != nil || got.Status != queue.Active {
@@ -137,27 +130,19 @@ func TestTheTurnComesWithTheNextPoll(t *testing.T) {
 		tickets := fill(t, room, "a", "b", "c")
 		check(t, room, "b", tickets["b"])
 		ctx := context.Background()
-		if err := room.Done(ctx, "show-1", "inside"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := room.SetThreshold(ctx, "show-1", 2); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := store.Admit(ctx, "show-1", driver.Rules{Threshold: 2, Active: time.Minute, Seen: time.Hour, NoShow: time.Minute, Tick: time.Second, Batch: 100, SweepEvery: time.Minute, Settle: time.Second}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, room.Done(ctx, "show-1", "inside"))
+		_, err := room.SetThreshold(ctx, "show-1", 2)
+		require.NoError(t, err)
+		_, err = store.Admit(ctx, "show-1", driver.Rules{Threshold: 2, Active: time.Minute, Seen: time.Hour, NoShow: time.Minute, Tick: time.Second, Batch: 100, SweepEvery: time.Minute, Settle: time.Second})
+		require.NoError(t, err)
 		time.Sleep(time.Second)
 		for _, user := range []string{"a", "b"} {
 			place := check(t, room, user, tickets[user])
 			if place.Status != queue.Active || place.Ticket != tickets[user] {
 				t.Errorf("%s: %+v", user, place)
 			}
-			if err := room.Verify(ctx, "show-1", user, place.Entry.ID); err != nil {
-				t.Errorf("verify %s: %v", user, err)
-			}
-			if err := room.Verify(ctx, "show-1", "c", place.Entry.ID); !errors.Is(err, queue.ErrNotActive) {
-				t.Errorf("c by the entry of %s: %v", user, err)
-			}
+			assert.NoErrorf(t, room.Verify(ctx, "show-1", user, place.Entry.ID), "verify %s", user)
+			assert.ErrorIsf(t, room.Verify(ctx, "show-1", "c", place.Entry.ID), queue.ErrNotActive, "c by the entry of %s", user)
 		}
 		time.Sleep(2 * time.Second)
 		if place := check(t, room, "c", tickets["c"]); place.Position != 1 {
@@ -171,26 +156,15 @@ func TestAnEntryIsWorthNothingAfterLeaving(t *testing.T) {
 		room := open(t, newSpy(t), queue.Config{})
 		ctx := context.Background()
 		first := check(t, room, "a", "").Entry.ID
-		if err := room.Leave(ctx, "show-1", "a"); err != nil {
-			t.Fatal(err)
-		}
-		if err := room.Verify(ctx, "show-1", "a", first); !errors.Is(err, queue.ErrNotActive) {
-			t.Errorf("after leaving: %v", err)
-		}
+		require.NoError(t, room.Leave(ctx, "show-1", "a"))
+		assert.ErrorIs(t, room.Verify(ctx, "show-1", "a", first), queue.ErrNotActive, "after leaving")
 		second := check(t, room, "a", "").Entry.ID
-		if err := room.Verify(ctx, "show-1", "a", first); !errors.Is(err, queue.ErrNotActive) {
-			t.Errorf("the first entry after the second: %v", err)
-		}
-		if err := room.Verify(ctx, "show-1", "a", second); err != nil {
-			t.Errorf("the second: %v", err)
-		}
-		if _, err := room.Clear(ctx, "show-1"); err != nil {
-			t.Fatal(err)
-		}
+		assert.ErrorIs(t, room.Verify(ctx, "show-1", "a", first), queue.ErrNotActive, "the first entry after the second")
+		assert.NoError(t, room.Verify(ctx, "show-1", "a", second), "the second")
+		_, err := room.Clear(ctx, "show-1")
+		require.NoError(t, err)
 		for _, id := range []string{second, "", "x", "1-1"} {
-			if err := room.Verify(ctx, "show-1", "a", id); !errors.Is(err, queue.ErrNotActive) {
-				t.Errorf("%q after clearing: %v", id, err)
-			}
+			assert.ErrorIsf(t, room.Verify(ctx, "show-1", "a", id), queue.ErrNotActive, "%q after clearing", id)
 		}
 	})
 }
@@ -280,11 +254,7 @@ func (inside) Visit(_ context.Context, _ string, _ driver.Rules, _ driver.Beats,
 func TestAnEntryIsOfItsEpochAndOrder(t *testing.T) {
 	room := open(t, inside{newSpy(t)}, queue.Config{})
 	for id, want := range map[string]error{"3-5": nil, "3-6": queue.ErrNotActive, "4-5": queue.ErrNotActive} {
-		if err := room.Verify(context.Background(), "show-1", "a", id); !errors.Is(err, want) {
-			t.Errorf("%s: %v, want %v", id, err, want)
-		}
+		assert.ErrorIsf(t, room.Verify(context.Background(), "show-1", "a", id), want, "%s", id)
 	}
-	if id := check(t, room, "a", "").Entry.ID; id != "3-5" {
-		t.Errorf("the entry is %s", id)
-	}
+	assert.Equal(t, "3-5", check(t, room, "a", "").Entry.ID, "the entry")
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -61,9 +62,7 @@ func (s sale) sell(t *testing.T, stocked bool) (disappointed, left, waiting int)
 		people = slices.DeleteFunc(people, func(p *person) bool {
 			room := rooms[chance.IntN(2)]
 			if p.inside && now.After(p.until) {
-				if err := room.Done(context.Background(), "show-1", p.user); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, room.Done(context.Background(), "show-1", p.user))
 				inside--
 				return true
 			}

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/memqueue"
@@ -16,9 +18,7 @@ import (
 func ring(t testing.TB) *token.Ring {
 	t.Helper()
 	r, err := token.NewRing(strings.Repeat("s", 32))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r
 }
 
@@ -28,9 +28,7 @@ func open(t testing.TB, store driver.Store, cfg queue.Config) *queue.Room {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	room, err := queue.New(store, ring(t), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return room
 }
 
@@ -48,9 +46,7 @@ type spy struct {
 func newSpy(t testing.TB) *spy {
 	t.Helper()
 	store, err := memqueue.New(memqueue.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return &spy{Store: store, calls: map[string]int{}}
 }
 
@@ -160,21 +156,16 @@ func (s *spy) Events(ctx context.Context) ([]string, error) {
 func check(t testing.TB, r *queue.Room, user, ticket string) queue.Place {
 	t.Helper()
 	place, err := r.Check(context.Background(), "show-1", queue.Visitor{User: user, Ticket: ticket})
-	if err != nil {
-		t.Fatalf("%s: %v", user, err)
-	}
+	require.NoErrorf(t, err, "%s", user)
 	return place
 }
 
 // fill admits one user, and lines the given users up; it returns their tickets.
 func fill(t testing.TB, r *queue.Room, users ...string) (tickets map[string]string) {
 	t.Helper()
-	if _, err := r.SetThreshold(context.Background(), "show-1", 1); err != nil {
-		t.Fatal(err)
-	}
-	if place := check(t, r, "inside", ""); place.Status != queue.Active {
-		t.Fatalf("the first is %v", place.Status)
-	}
+	_, err := r.SetThreshold(context.Background(), "show-1", 1)
+	require.NoError(t, err)
+	require.Equal(t, queue.Active, check(t, r, "inside", "").Status, "the first")
 	tickets = make(map[string]string)
 	for i, user := range users {
 		place := check(t, r, user, "")

@@ -9,6 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/driver"
 )
@@ -133,17 +136,11 @@ func TestEventsComeAndGo(t *testing.T) {
 		defer run(t, room)()
 		for round := range 2 {
 			fill(t, room, "a")
-			if err := room.Leave(context.Background(), "show-1", "inside"); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, room.Leave(context.Background(), "show-1", "inside"))
 			time.Sleep(2 * time.Second)
 			synctest.Wait()
-			if got := let.users("show-1"); !slices.Equal(got, []string{"a"}) {
-				t.Errorf("round %d: %v", round, got)
-			}
-			if err := room.Leave(context.Background(), "show-1", "a"); err != nil {
-				t.Fatal(err)
-			}
+			assert.Equalf(t, []string{"a"}, let.users("show-1"), "round %d", round)
+			require.NoError(t, room.Leave(context.Background(), "show-1", "a"))
 			time.Sleep(5 * time.Minute)
 			synctest.Wait()
 			store.count("admit")

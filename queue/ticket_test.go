@@ -8,6 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/memqueue"
@@ -17,9 +20,7 @@ import (
 func (s *spy) loses(t testing.TB) {
 	t.Helper()
 	lost, err := memqueue.New(memqueue.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.Store = lost
 }
 
@@ -30,9 +31,7 @@ func waiting(t testing.TB, r *queue.Room, tickets map[string]string, every, duri
 		time.Sleep(every)
 		for user, ticket := range tickets {
 			place := check(t, r, user, ticket)
-			if place.Status != queue.Waiting {
-				t.Fatalf("%s is %v", user, place.Status)
-			}
+			require.Equalf(t, queue.Waiting, place.Status, "%s is %v", user, place.Status)
 			tickets[user] = place.Ticket
 		}
 	}
@@ -51,9 +50,7 @@ func TestATicketIsSealedAnewWithoutACall(t *testing.T) {
 			waiting(t, room, tickets, time.Second, time.Second)
 			sealed[tickets["a"]] = true
 		}
-		if len(sealed) != 1 {
-			t.Errorf("%d tickets by one snapshot", len(sealed))
-		}
+		assert.Len(t, sealed, 1, "tickets by one snapshot")
 
 		room = open(t, store, queue.Config{})
 		check(t, room, "a", tickets["a"])
@@ -80,20 +77,15 @@ func TestAKeptTicketOutlivesNoLoss(t *testing.T) {
 		tickets := fill(t, room, "hoarder", "a", "b")
 		kept := tickets["hoarder"]
 		waiting(t, room, tickets, time.Second, 5*time.Second)
-		if err := room.Leave(context.Background(), "show-1", "hoarder"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, room.Leave(context.Background(), "show-1", "hoarder"))
 		delete(tickets, "hoarder")
 		waiting(t, room, tickets, time.Second, 2*time.Minute)
 		store.loses(t)
-		if _, err := room.SetThreshold(context.Background(), "show-1", 0); err != nil {
-			t.Fatal(err)
-		}
+		_, err := room.SetThreshold(context.Background(), "show-1", 0)
+		require.NoError(t, err)
 		for i, who := range []struct{ user, ticket string }{{"b", tickets["b"]}, {"a", tickets["a"]}, {"hoarder", kept}} {
 			place := check(t, room, who.user, who.ticket)
-			if want := []int{1, 1, 3}[i]; place.Position != want {
-				t.Errorf("%s is at %d, want %d", who.user, place.Position, want)
-			}
+			assert.Equalf(t, []int{1, 1, 3}[i], place.Position, "%s is at %d", who.user, place.Position)
 		}
 	})
 }
@@ -106,22 +98,15 @@ func TestAnIdleProcessSaysNothingOfALoss(t *testing.T) {
 		room, idle := open(t, store, queue.Config{}), open(t, store, queue.Config{})
 		tickets := fill(t, room, "hoarder", "a")
 		kept := check(t, idle, "hoarder", tickets["hoarder"]).Ticket
-		if err := idle.Leave(context.Background(), "show-1", "hoarder"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, idle.Leave(context.Background(), "show-1", "hoarder"))
 		delete(tickets, "hoarder")
 		waiting(t, room, tickets, time.Minute, 20*time.Minute)
 		store.loses(t)
-		if _, err := idle.SetThreshold(context.Background(), "show-1", 0); err != nil {
-			t.Fatal(err)
-		}
+		_, err := idle.SetThreshold(context.Background(), "show-1", 0)
+		require.NoError(t, err)
 		check(t, idle, "new", "")
-		if place := check(t, idle, "hoarder", kept); place.Position != 2 {
-			t.Errorf("by an idle process a kept ticket is at %d", place.Position)
-		}
-		if place := check(t, room, "a", tickets["a"]); place.Position != 1 {
-			t.Errorf("the user who polled is at %d", place.Position)
-		}
+		assert.Equal(t, 2, check(t, idle, "hoarder", kept).Position, "by an idle process a kept ticket")
+		assert.Equal(t, 1, check(t, room, "a", tickets["a"]).Position, "the user who polled")
 	})
 }
 
@@ -144,9 +129,8 @@ func TestTicketsOutliveAnOutageAndALoss(t *testing.T) {
 		store.loses(t)
 		store.fails(nil)
 		time.Sleep(time.Second)
-		if _, err := room.SetThreshold(context.Background(), "show-1", 0); err != nil {
-			t.Fatal(err)
-		}
+		_, err := room.SetThreshold(context.Background(), "show-1", 0)
+		require.NoError(t, err)
 		check(t, room, "new", "")
 		for _, user := range []string{"c", "a", "b"} {
 			tickets[user] = check(t, room, user, tickets[user]).Ticket
@@ -168,9 +152,7 @@ func TestATicketWithoutATimeIsRenewed(t *testing.T) {
 		room := open(t, store, queue.Config{})
 		tickets, sealer := fill(t, room, "a", "b"), seal.NewTickets(ring(t))
 		ticket, err := sealer.Open(tickets["b"], "show-1", "b")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		check(t, room, "a", tickets["a"]) // brings the snapshot
 		store.count("visit")
 		ticket.Until = time.Time{}
@@ -180,13 +162,10 @@ func TestATicketWithoutATimeIsRenewed(t *testing.T) {
 			t.Errorf("%+v, %+v, %v", place, renewed, err)
 		}
 		store.loses(t)
-		if _, err := room.SetThreshold(context.Background(), "show-1", 0); err != nil {
-			t.Fatal(err)
-		}
+		_, err = room.SetThreshold(context.Background(), "show-1", 0)
+		require.NoError(t, err)
 		check(t, room, "new", "")
-		if place := check(t, room, "b", sealer.Seal(ticket)); place.Position != 2 {
-			t.Errorf("after a loss one without a time is at %d", place.Position)
-		}
+		assert.Equal(t, 2, check(t, room, "b", sealer.Seal(ticket)).Position, "after a loss one without a time")
 	})
 }
 
@@ -203,13 +182,10 @@ func TestAHiddenTabOutlivesALoss(t *testing.T) {
 		}
 		waiting(t, room, seen, time.Second, 59*time.Second)
 		store.loses(t)
-		if _, err := room.SetThreshold(context.Background(), "show-1", 0); err != nil {
-			t.Fatal(err)
-		}
+		_, err := room.SetThreshold(context.Background(), "show-1", 0)
+		require.NoError(t, err)
 		check(t, room, "seen", seen["seen"])
-		if place := check(t, room, "hidden", hidden["hidden"]); place.Position != 1 {
-			t.Errorf("after a loss the hidden tab is at %d", place.Position)
-		}
+		assert.Equal(t, 1, check(t, room, "hidden", hidden["hidden"]).Position, "after a loss the hidden tab")
 	})
 }
 
@@ -221,9 +197,7 @@ func TestLostWritesCostNoPlace(t *testing.T) {
 		room := open(t, store, queue.Config{Logger: slog.New(slog.NewTextHandler(log, nil))})
 		tickets := fill(t, room, "a", "b")
 		lost, err := seal.NewTickets(ring(t)).Open(check(t, room, "lost", "").Ticket, "show-1", "lost")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		looked := open(t, store, queue.Config{})
 		check(t, looked, "a", tickets["a"])
 		for name, r := range map[string]*queue.Room{"the process that gave it out": room, "one that has looked": looked} {

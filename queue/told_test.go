@@ -7,6 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/driver"
 )
@@ -23,26 +26,16 @@ func TestAPositionDoesNotGoBack(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 		for _, user := range users[:4] {
-			if err := room.Leave(context.Background(), "show-1", user); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, room.Leave(context.Background(), "show-1", user))
 		}
 		if place := check(t, room, last, ""); place.Position != 6 || place.Behind != 0 {
 			t.Fatalf("without the ticket: %+v", place)
 		}
-		if place := check(t, room, last, tickets[last]); place.Position != 6 {
-			t.Errorf("with the ticket again: position %d", place.Position)
-		}
-		if place := check(t, room, seventh, tickets[seventh]); place.Position != 7 {
-			t.Errorf("one who was told nothing else: position %d", place.Position)
-		}
+		assert.Equal(t, 6, check(t, room, last, tickets[last]).Position, "with the ticket again: position")
+		assert.Equal(t, 7, check(t, room, seventh, tickets[seventh]).Position, "one who was told nothing else: position")
 		time.Sleep(time.Minute)
-		if err := room.Leave(context.Background(), "show-1", users[4]); err != nil {
-			t.Fatal(err)
-		}
-		if place := check(t, room, last, tickets[last]); place.Position != 5 {
-			t.Errorf("by the next snapshot: position %d", place.Position)
-		}
+		require.NoError(t, room.Leave(context.Background(), "show-1", users[4]))
+		assert.Equal(t, 5, check(t, room, last, tickets[last]).Position, "by the next snapshot: position")
 	})
 }
 
@@ -60,17 +53,13 @@ func TestASnapshotThatComesLateTakesNothingBack(t *testing.T) {
 		go func() { refreshed <- check(t, other, users[1], tickets[users[1]]) }()
 		synctest.Wait()
 		time.Sleep(time.Millisecond)
-		if err := room.Leave(context.Background(), "show-1", users[0]); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, room.Leave(context.Background(), "show-1", users[0]))
 		if place := check(t, other, last, ""); place.Position != 2 {
 			t.Fatalf("%+v", place)
 		}
 		close(late.gate)
 		<-refreshed
-		if place := check(t, other, last, tickets[last]); place.Position != 2 {
-			t.Errorf("position %d", place.Position)
-		}
+		assert.Equal(t, 2, check(t, other, last, tickets[last]).Position, "position")
 	})
 }
 
@@ -97,9 +86,7 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 		users, tickets := line(t, room, 4200)
 		check(t, room, users[1], tickets[users[1]])
 		time.Sleep(time.Millisecond)
-		if err := room.Leave(context.Background(), "show-1", users[0]); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, room.Leave(context.Background(), "show-1", users[0]))
 		kept := 0
 		for i, user := range users[1:] {
 			if place := check(t, room, user, ""); place.Ahead != i {
@@ -115,8 +102,6 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 				t.Fatal(fmt.Sprint(user, place))
 			}
 		}
-		if kept != 4096 {
-			t.Errorf("%d places were remembered", kept)
-		}
+		assert.Equal(t, 4096, kept, "places were remembered")
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/millrace-go/millrace/fault"
@@ -108,9 +110,8 @@ func TestRunsHoldHighFirstAndEqualSizesTogether(t *testing.T) {
 		var wg sync.WaitGroup
 		ask := func(p ratelimit.Priority, n int) {
 			wg.Go(func() {
-				if _, err := l.AllowN(context.Background(), p, n); err != nil {
-					t.Error(err)
-				}
+				_, err := l.AllowN(context.Background(), p, n)
+				assert.NoError(t, err)
 			})
 			synctest.Wait()
 		}
@@ -159,9 +160,7 @@ func deniedFlood(t *testing.T, share *int, own int) {
 				if err != nil || again.Allowed || again.Reason != d.Reason {
 					t.Fatalf("within the retry time: %+v, %v", again, err)
 				}
-				if again.RetryAfter != time.Until(end) {
-					t.Fatalf("RetryAfter %s, want %s", again.RetryAfter, time.Until(end))
-				}
+				require.Equal(t, time.Until(end), again.RetryAfter, "RetryAfter")
 			}
 			// A refusal for high is also one for low, outside its share, and for larger sizes
 			// too.
@@ -231,13 +230,10 @@ func TestAllowRefusesWhatCanNeverBe(t *testing.T) {
 		if _, err := l.AllowN(context.Background(), p, most+1); !errors.Is(err, ratelimit.ErrTooLarge) {
 			t.Errorf("%d of %d a day: %v", most+1, most, err)
 		}
-		if _, err := l.AllowN(context.Background(), p, most); err != nil {
-			t.Errorf("%d of %d a day: %v", most, most, err)
-		}
+		_, err := l.AllowN(context.Background(), p, most)
+		assert.NoError(t, err, "%d of %d a day", most, most)
 	}
-	if store.calls() != 2 {
-		t.Errorf("%d calls of the store", store.calls())
-	}
+	assert.Equal(t, 2, store.calls(), "calls of the store")
 }
 
 // TestDayCountIsCarried: each call carries the count of the day, also after the store's clock was
@@ -246,17 +242,15 @@ func TestDayCountIsCarried(t *testing.T) {
 	store := &budget{}
 	l := limiter(t, store, ratelimit.Config{})
 	for range 3 {
-		if _, err := l.AllowN(context.Background(), ratelimit.High, 2); err != nil {
-			t.Fatal(err)
-		}
+		_, err := l.AllowN(context.Background(), ratelimit.High, 2)
+		require.NoError(t, err)
 	}
 	if got := store.asks[2].Day.Used; got != 4 || l.Stats().DayUsed != 6 {
 		t.Errorf("asked with %d used, now %d", got, l.Stats().DayUsed)
 	}
 	for _, store.day = range []int64{400, 1, 1} {
-		if _, err := l.AllowN(context.Background(), ratelimit.High, 2); err != nil {
-			t.Fatal(err)
-		}
+		_, err := l.AllowN(context.Background(), ratelimit.High, 2)
+		require.NoError(t, err)
 	}
 	if got := store.asks[5].Day; got != (driver.DayCount{Day: 1, Used: 2}) || l.Stats().DayUsed != 4 {
 		t.Errorf("after the clock was set right: asked with %+v, now %d", got, l.Stats().DayUsed)
@@ -274,20 +268,16 @@ func TestHooks(t *testing.T) {
 		})
 		ctx := context.Background()
 		for range 50 {
-			if _, err := l.AllowN(ctx, ratelimit.Low, 2); err != nil {
-				t.Fatal(err)
-			}
+			_, err := l.AllowN(ctx, ratelimit.Low, 2)
+			require.NoError(t, err)
 		}
-		if _, err := l.Wait(ctx, ratelimit.High); err != nil {
-			t.Fatal(err)
-		}
+		_, err := l.Wait(ctx, ratelimit.High)
+		require.NoError(t, err)
 		s := l.Stats()
 		if acquired[0] != int(s.Acquired[0]) || acquired[1] != 1 || acquired[0]+rejected[0] != 100 || rejected[0] != int(s.Rejected[0][driver.ReasonLowCap]) {
 			t.Errorf("acquired %v, rejected %v; Stats %+v", acquired, rejected, s)
 		}
-		if s.RPS != float64(acquired[0]+1) {
-			t.Errorf("RPS %v", s.RPS)
-		}
+		assert.Equal(t, float64(acquired[0]+1), s.RPS, "RPS")
 		time.Sleep(time.Second)
 		if s := l.Stats(); s.RPS != 0 {
 			t.Errorf("RPS %v a second later", s.RPS)

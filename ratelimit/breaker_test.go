@@ -9,6 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/driver"
@@ -86,9 +89,7 @@ func TestBreaker(t *testing.T) {
 		}
 		time.Sleep(30*time.Second - 1)
 		allow(false)
-		if store.calls() != calls {
-			t.Fatal("a call before its time")
-		}
+		require.Equal(t, calls, store.calls(), "a call before its time")
 		time.Sleep(2 * time.Nanosecond)
 		allow(false) // the first trial fails
 		if allow(false); store.calls() != calls+1 {
@@ -107,9 +108,7 @@ func TestBreaker(t *testing.T) {
 			allow(false)
 		}
 		away = false
-		if l.Stats().Breaker != "closed" {
-			t.Error("opened after 9 calls")
-		}
+		assert.EqualValues(t, "closed", l.Stats().Breaker, "opened after 9 calls")
 	})
 }
 
@@ -169,9 +168,7 @@ func TestPanicLeavesNobodyWaiting(t *testing.T) {
 			synctest.Wait()
 			for range 3 {
 				wg.Go(func() {
-					if err := ask(l); err != nil {
-						t.Errorf("%s, behind the panic: %v", name, err)
-					}
+					assert.NoErrorf(t, ask(l), "%s, behind the panic", name)
 				})
 			}
 			synctest.Wait()
@@ -183,9 +180,7 @@ func TestPanicLeavesNobodyWaiting(t *testing.T) {
 				defer func() { _ = recover() }()
 				_ = ask(l) // panics with no other caller there
 			}()
-			if err := ask(l); err != nil {
-				t.Errorf("%s, after a panic: %v", name, err)
-			}
+			assert.NoErrorf(t, ask(l), "%s, after a panic", name)
 			if n := l.Stats().Waiting; n != [2]int{} {
 				t.Errorf("%s: %v still wait", name, n)
 			}

@@ -9,6 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
@@ -34,9 +37,7 @@ func TestLeavingGivesBack(t *testing.T) {
 			}
 			cancel()
 			synctest.Wait()
-			if !errors.Is(before, context.Canceled) {
-				t.Fatalf("who queued and left got %v while the call lasted", before)
-			}
+			require.ErrorIsf(t, before, context.Canceled, "who queued and left got %v while the call lasted", before)
 			close(g.open)
 			wg.Wait()
 			if !errors.Is(during, context.Canceled) || stays != nil || d.Allowed != follower {
@@ -161,9 +162,7 @@ func TestAnExpiredGrantIsHandedToNoWaitingCaller(t *testing.T) {
 			if err == nil {
 				err = permit.Use(func() error { return nil })
 			}
-			if err != nil {
-				t.Errorf("the waiting caller: %v", err)
-			}
+			assert.NoError(t, err, "the waiting caller")
 		})
 		synctest.Wait()
 		cancel()

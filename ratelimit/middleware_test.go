@@ -10,6 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/driver"
 )
@@ -17,9 +20,7 @@ import (
 func middleware(t *testing.T, l *ratelimit.Limiter, cfg ratelimit.HTTPConfig) http.Handler {
 	t.Helper()
 	h, err := ratelimit.NewHTTP(l, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return h(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "hello")
 	}))
@@ -33,13 +34,9 @@ func serve(h http.Handler, target string) *httptest.ResponseRecorder {
 
 func expect(t *testing.T, w *httptest.ResponseRecorder, status int, headers map[string]string) {
 	t.Helper()
-	if w.Code != status {
-		t.Errorf("status %d, want %d", w.Code, status)
-	}
+	assert.Equal(t, status, w.Code, "status")
 	for name, want := range headers {
-		if got := w.Header().Get(name); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
+		assert.Equalf(t, want, w.Header().Get(name), "%s", name)
 	}
 }
 
@@ -76,9 +73,7 @@ func TestMiddleware(t *testing.T) {
 			Status              int
 			Violated            []string `json:"violated-policies"`
 		}
-		if err := json.Unmarshal(w.Body.Bytes(), &problem); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &problem))
 		if problem.Type != "https://iana.org/assignments/http-problem-types#quota-exceeded" || problem.Status != 429 || len(problem.Violated) != 1 || problem.Violated[0] != "artists" {
 			t.Errorf("%+v", problem)
 		}
@@ -99,9 +94,7 @@ func TestMiddlewareFailsClosed(t *testing.T) {
 		for range 3 { // the tenth opens the breaker
 			expect(t, serve(h, "/"), http.StatusServiceUnavailable, map[string]string{"Retry-After": "30"})
 		}
-		if store.calls() != 10 {
-			t.Errorf("%d calls of the store", store.calls())
-		}
+		assert.Equal(t, 10, store.calls(), "calls of the store")
 	})
 }
 

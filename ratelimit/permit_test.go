@@ -8,6 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/driver"
@@ -28,20 +31,12 @@ func TestPermitHasItsUses(t *testing.T) {
 		l := limiter(t, store, ratelimit.Config{})
 		p := mustAllow(t, l, 3)
 		broken := errors.New("broken pipe")
-		if err := p.Use(func() error { return broken }); !errors.Is(err, broken) {
-			t.Errorf("Use = %v, want fn's error", err)
-		}
-		if err := p.Use(func() error { return nil }); err != nil {
-			t.Error(err)
-		}
+		assert.ErrorIs(t, p.Use(func() error { return broken }), broken, "Use =")
+		assert.NoError(t, p.Use(func() error { return nil }))
 		for range 2 { // the second time nothing is left
-			if err := p.Return(context.Background()); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, p.Return(context.Background()))
 		}
-		if err := p.Use(func() error { t.Error("fn was called"); return nil }); !errors.Is(err, ratelimit.ErrPermitUsed) {
-			t.Errorf("after Return: %v", err)
-		}
+		assert.ErrorIs(t, p.Use(func() error { t.Error("fn was called"); return nil }), ratelimit.ErrPermitUsed, "after Return")
 		if len(store.returned) != 1 || store.returned[0].Size != 1 || store.taken() != [2]int{0, 2} {
 			t.Errorf("returned %+v", store.returned)
 		}
@@ -67,9 +62,7 @@ func TestPermitExpires(t *testing.T) {
 			t.Errorf("use by %s, expired %v", got, p.Expired())
 		}
 		time.Sleep(12*time.Millisecond - 1)
-		if err := p.Use(func() error { return nil }); err != nil {
-			t.Errorf("in the last moment: %v", err)
-		}
+		assert.NoError(t, p.Use(func() error { return nil }), "in the last moment")
 		time.Sleep(time.Nanosecond)
 		if err := p.Use(func() error { t.Error("fn was called"); return nil }); !errors.Is(err, ratelimit.ErrPermitExpired) || !p.Expired() {
 			t.Errorf("too late: %v", err)
@@ -99,17 +92,13 @@ func TestOneWriteAtATime(t *testing.T) {
 			<-time.After(time.Until(last) + time.Millisecond) // stopped here
 			return nil
 		})
-		if err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, err)
 	})
 	<-inside
 	for _, p := range permits[1:] {
 		wg.Go(func() {
 			err := p.Use(func() error { t.Error("a second write was late"); return nil })
-			if !errors.Is(err, ratelimit.ErrPermitExpired) {
-				t.Errorf("Use = %v", err)
-			}
+			assert.ErrorIs(t, err, ratelimit.ErrPermitExpired, "Use =")
 		})
 	}
 	wg.Wait()
@@ -127,9 +116,7 @@ func TestReturnClearsTheDenial(t *testing.T) {
 		// Also after its context has ended.
 		ended, cancel := context.WithCancel(ctx)
 		cancel()
-		if err := p.Return(ended); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Return(ended))
 		if d, err := l.Allow(ctx, ratelimit.High); err != nil || !d.Allowed {
 			t.Errorf("%+v, %v", d, err)
 		}
@@ -162,9 +149,7 @@ func TestPermitIsSharedByGoroutines(t *testing.T) {
 			})
 		}
 		wg.Go(func() {
-			if err := p.Return(context.Background()); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, p.Return(context.Background()))
 		})
 		wg.Wait()
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/ratelimit"
@@ -147,9 +148,7 @@ func limiter(tb testing.TB, store driver.Store, cfg ratelimit.Config) *ratelimit
 		cfg.Logger = silent
 	}
 	l, err := ratelimit.New(store, cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return l
 }
 

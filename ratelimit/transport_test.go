@@ -14,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/driver"
 )
@@ -49,9 +52,7 @@ var forgiving = ratelimit.Limits{HardLimit: 1_000_000, Rate: 10_000, LowRate: 5_
 func client(t *testing.T, l *ratelimit.Limiter, cfg ratelimit.TransportConfig) *http.Client {
 	t.Helper()
 	tr, err := ratelimit.NewTransport(l, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c := &http.Client{Transport: tr}
 	t.Cleanup(c.CloseIdleConnections)
 	return c
@@ -144,15 +145,10 @@ func TestTransportRedirect(t *testing.T) {
 	}
 	// A permit of the caller serves the first hop.
 	d, err := l.Allow(context.Background(), ratelimit.High)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := get(ratelimit.WithPermit(context.Background(), d.Permit), c, u.URL+"/moved"); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Permit.Use(func() error { return nil }); !errors.Is(err, ratelimit.ErrPermitUsed) {
-		t.Errorf("the permit that was brought: %v", err)
-	}
+	require.NoError(t, err)
+	_, err = get(ratelimit.WithPermit(context.Background(), d.Permit), c, u.URL+"/moved")
+	require.NoError(t, err)
+	assert.ErrorIs(t, d.Permit.Use(func() error { return nil }), ratelimit.ErrPermitUsed, "the permit that was brought")
 	if got := store.taken(); got[ratelimit.High] != 1 || total(got) != 4 || u.calls.Load() != 4 {
 		t.Errorf("%v permits for %d hops", got, u.calls.Load())
 	}
@@ -179,9 +175,8 @@ func TestNothingIsWrittenLate(t *testing.T) {
 	calls, granted := u.calls.Load(), len(grants(store))
 	lasts := l.Plan().UseFor
 	ctx := stalled(context.Background(), new(sync.Once), func() time.Time { return time.Now().Add(lasts) }, func() {})
-	if _, err := get(ctx, c, u.URL); err != nil {
-		t.Fatal(err)
-	}
+	_, err := get(ctx, c, u.URL)
+	require.NoError(t, err)
 	if got := len(grants(store)) - granted; got < 2 || u.calls.Load() != calls+1 {
 		t.Errorf("%d permits for %d calls; the one that expired was used", got, u.calls.Load()-calls)
 	}
@@ -252,12 +247,8 @@ func TestUnusedPermitsAreGivenBack(t *testing.T) {
 	}
 	// A write in progress ends before another permit can be used.
 	d, err := l.Allow(context.Background(), ratelimit.High)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Permit.Use(func() error { return nil }); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, d.Permit.Use(func() error { return nil }))
 	if got := total(store.taken()) - 1; got != written.Load() || got == 0 {
 		t.Errorf("%d permits for %d writes", got, written.Load())
 	}

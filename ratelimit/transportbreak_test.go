@@ -12,15 +12,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/ratelimit"
 )
 
 // wire is an upstream whose connections are served by a function of the test.
 func wire(t *testing.T, serve func(n int, c net.Conn, in *bufio.Reader)) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for n := 1; ; n++ {
@@ -35,9 +36,7 @@ func wire(t *testing.T, serve func(n int, c net.Conn, in *bufio.Reader)) string 
 		}
 	})
 	t.Cleanup(func() {
-		if err := listener.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, listener.Close())
 		wg.Wait()
 	})
 	return "http://" + listener.Addr().String()
@@ -100,9 +99,8 @@ func TestConnectionBreaksDuringTheWait(t *testing.T) {
 	store := &budget{}
 	l := limiter(t, store, ratelimit.Config{})
 	c := client(t, l, ratelimit.TransportConfig{})
-	if _, err := get(context.Background(), c, url); err != nil {
-		t.Fatal(err)
-	}
+	_, err := get(context.Background(), c, url)
+	require.NoError(t, err)
 	var conns atomic.Int64
 	ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
 		switch conns.Add(1) {

@@ -10,6 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/driver"
@@ -75,9 +78,7 @@ func TestWaitIsServedInOrder(t *testing.T) {
 		began := time.Now()
 		q.wg.Wait()
 		want := "[high0 high1 high2 high3 high4 low0 low1 low2]"
-		if got := fmt.Sprint(q.served); got != want {
-			t.Errorf("served %s, want %s", got, want)
-		}
+		assert.Equal(t, want, fmt.Sprint(q.served), "served")
 		if len(q.errs) != 1 || !errors.Is(q.errs[0], context.Canceled) {
 			t.Errorf("errors %v", q.errs)
 		}
@@ -100,9 +101,7 @@ func TestWaitAloneAsksAtOnce(t *testing.T) {
 		if err != nil || time.Since(began) != 0 || store.calls() != 1 {
 			t.Fatalf("Wait = %v after %s and %d calls", err, time.Since(began), store.calls())
 		}
-		if got := ratelimit.UseBy(permit).Sub(began); got != l.Plan().UseFor {
-			t.Errorf("the permit lasts %s, want %s", got, l.Plan().UseFor)
-		}
+		assert.Equal(t, l.Plan().UseFor, ratelimit.UseBy(permit).Sub(began), "the permit lasts")
 	})
 }
 
@@ -199,9 +198,8 @@ func TestHighIsServedUnderAFloodOfLow(t *testing.T) {
 		var longest time.Duration
 		for range 100 {
 			began := time.Now()
-			if _, err := l.Wait(ctx, ratelimit.High); err != nil {
-				t.Fatal(err)
-			}
+			_, err := l.Wait(ctx, ratelimit.High)
+			require.NoError(t, err)
 			longest = max(longest, time.Since(began))
 		}
 		cancel()
@@ -379,9 +377,7 @@ func TestReturnIsHadAtOnce(t *testing.T) {
 		q := &line{l: l}
 		q.join(ctx, ratelimit.Low, "low")
 		began := time.Now()
-		if err := d.Permit.Return(ctx); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.Permit.Return(ctx))
 		q.wg.Wait()
 		if took := time.Since(began); took > 3*time.Millisecond {
 			t.Errorf("took %s", took)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
 	"github.com/millrace-go/millrace/counter/rediscounter"
@@ -37,17 +39,13 @@ func TestOpen(t *testing.T) {
 		if single, ok := client.(*redis.Client); !ok || single.Options().Addr != c.address {
 			t.Errorf("Open(%q) with %q: %v, want %s", c.url, c.variable, client, c.address)
 		}
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, client.Close())
 	}
 }
 
 func TestEveryPackageTakesIt(t *testing.T) {
 	client, err := redisclient.Open("redis://127.0.0.1:6379/0", redisclient.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer client.Close()
 	for name, take := range map[string]func(redis.UniversalClient) error{
 		"redisratelimit": func(c redis.UniversalClient) error {
@@ -63,9 +61,7 @@ func TestEveryPackageTakesIt(t *testing.T) {
 		"redissse":     func(c redis.UniversalClient) error { _, _, err := redissse.New(c, redissse.Config{}); return err },
 		"rediscounter": func(c redis.UniversalClient) error { _, err := rediscounter.New(c, rediscounter.Config{}); return err },
 	} {
-		if err := take(client); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.NoErrorf(t, take(client), "%s", name)
 	}
 }
 

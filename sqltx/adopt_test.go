@@ -6,6 +6,9 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/intx"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/sqltx"
@@ -13,14 +16,11 @@ import (
 
 func TestAdopt(t *testing.T) {
 	_, db := servicetest.SQLite(t)
-	if _, err := db.Exec(`CREATE TABLE n (v INTEGER)`); err != nil {
-		t.Fatal(err)
-	}
+	_, err := db.Exec(`CREATE TABLE n (v INTEGER)`)
+	require.NoError(t, err)
 	begin := func() *sql.Tx {
 		tx, err := db.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return tx
 	}
 	insert := func(ctx context.Context, fail error) error {
@@ -38,31 +38,15 @@ func TestAdopt(t *testing.T) {
 		t.Errorf("From found %v (%t), want the adopted transaction", got, ok)
 	}
 	ran := 0
-	if !sqltx.AfterCommit(ctx, func() { ran++ }) {
-		t.Error("AfterCommit refused a hook")
-	}
-	if err := insert(ctx, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := end(); err != nil {
-		t.Fatal(err)
-	}
-	if err := insert(ctx, nil); !errors.Is(err, sqltx.ErrEnded) {
-		t.Errorf("a join after end: %v, want %v", err, sqltx.ErrEnded)
-	}
-	if sqltx.AfterCommit(ctx, func() { ran += 10 }) {
-		t.Error("a hook was taken after end")
-	}
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
-	if ran != 0 {
-		t.Error("a hook ran before the owner said that it has committed")
-	}
+	assert.True(t, sqltx.AfterCommit(ctx, func() { ran++ }), "AfterCommit refused a hook")
+	require.NoError(t, insert(ctx, nil))
+	require.NoError(t, end())
+	assert.ErrorIs(t, insert(ctx, nil), sqltx.ErrEnded, "a join after end")
+	assert.False(t, sqltx.AfterCommit(ctx, func() { ran += 10 }), "a hook was taken after end")
+	require.NoError(t, tx.Commit())
+	assert.Equal(t, 0, ran, "a hook ran before the owner said that it has committed")
 	committed()
-	if ran != 1 {
-		t.Errorf("hooks ran %d times", ran)
-	}
+	assert.Equalf(t, 1, ran, "hooks ran %d times", ran)
 	var n int
 	if err := db.QueryRow(`SELECT count(*) FROM n`).Scan(&n); err != nil || n != 1 {
 		t.Errorf("%d rows (%v), want 1", n, err)
@@ -73,9 +57,7 @@ func TestAdopt(t *testing.T) {
 	defer tx.Rollback()
 	ctx, end, _ = sqltx.Adopt(t.Context(), db, tx)
 	stop := errors.New("stop")
-	if err := insert(ctx, stop); !errors.Is(err, stop) {
-		t.Fatal(err)
-	}
+	require.ErrorIs(t, insert(ctx, stop), stop)
 	if err := end(); !errors.Is(err, sqltx.ErrDoomed) || !errors.Is(err, stop) {
 		t.Errorf("end: %v, want %v", err, sqltx.ErrDoomed)
 	}

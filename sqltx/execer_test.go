@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -51,9 +54,7 @@ func (l logged) ExecContext(ctx context.Context, q string, a ...any) (sql.Result
 func TestCheckTx(t *testing.T) {
 	_, db := servicetest.SQLite(t)
 	tx, err := db.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer tx.Rollback() //nolint:errcheck // nothing was done in it
 	for name, x := range map[string]sqltx.Execer{
 		"*sql.Tx":                         tx,
@@ -65,9 +66,7 @@ func TestCheckTx(t *testing.T) {
 		"a wrapper that declares itself":  declared{logged{tx}},
 		"a pool's wrapper that has begun": inSpring{unitOfWork{db, tx}},
 	} {
-		if err := sqltx.CheckTx(x); err != nil {
-			t.Errorf("%s is refused: %v", name, err)
-		}
+		assert.NoErrorf(t, sqltx.CheckTx(x), "%s is refused", name)
 	}
 	for name, tc := range map[string]struct {
 		x    sqltx.Execer

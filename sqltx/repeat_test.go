@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/sqltx"
 )
 
@@ -37,9 +39,7 @@ func TestDoRunsAgain(t *testing.T) {
 	if err != nil || runs != 4 || count(t, reader) != 1 {
 		t.Errorf("Do = %v after %d runs with %d rows, want nil, 4, 1", err, runs, count(t, reader))
 	}
-	if hooked != 4 {
-		t.Errorf("the hooks of the runs add up to %d, want only the last run's, 4", hooked)
-	}
+	assert.Equalf(t, 4, hooked, "the hooks of the runs add up to %d, want only the last run's, 4", hooked)
 	for i, ctx := range kept {
 		err := sqltx.Do(ctx, db, func(context.Context, *sql.Tx) error { return nil })
 		if !errors.Is(err, sqltx.ErrEnded) || sqltx.AfterCommit(ctx, func() {}) {

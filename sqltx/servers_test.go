@@ -9,6 +9,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -29,9 +32,8 @@ func counters(t *testing.T, db *sql.DB) *sql.DB {
 	for _, q := range []string{
 		`CREATE TABLE counters (id INT PRIMARY KEY, n INT NOT NULL)`, `INSERT INTO counters VALUES (1, 0), (2, 0)`,
 	} {
-		if _, err := db.Exec(q); err != nil {
-			t.Fatal(err)
-		}
+		_, err := db.Exec(q)
+		require.NoError(t, err)
 	}
 	return db
 }
@@ -53,9 +55,7 @@ func add(ctx context.Context, tx *sql.Tx, id int) error {
 func expectCounters(t *testing.T, db *sql.DB, first, second int) {
 	t.Helper()
 	var a, b int
-	if err := db.QueryRow(`SELECT (SELECT n FROM counters WHERE id = 1), (SELECT n FROM counters WHERE id = 2)`).Scan(&a, &b); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.QueryRow(`SELECT (SELECT n FROM counters WHERE id = 1), (SELECT n FROM counters WHERE id = 2)`).Scan(&a, &b))
 	if a != first || b != second {
 		t.Errorf("the counters are %d and %d, want %d and %d", a, b, first, second)
 	}
@@ -66,11 +66,10 @@ func expectCounters(t *testing.T, db *sql.DB, first, second int) {
 func TestConflictAtCommit(t *testing.T) {
 	db := counters(t, servicetest.Postgres(t))
 	for _, attempts := range []int{1, 20} {
-		if _, err := db.Exec(`UPDATE counters SET n = 0`); err != nil {
-			t.Fatal(err)
-		}
+		_, err := db.Exec(`UPDATE counters SET n = 0`)
+		require.NoError(t, err)
 		runs := 0
-		err := sqltx.Do(within(t), db, func(ctx context.Context, tx *sql.Tx) error {
+		err = sqltx.Do(within(t), db, func(ctx context.Context, tx *sql.Tx) error {
 			runs++
 			_, err := read(ctx, tx, 2)
 			if err := errors.Join(err, add(ctx, tx, 1)); err != nil || runs > 1 {
@@ -100,9 +99,8 @@ func TestConflictAtCommit(t *testing.T) {
 func TestDeadlock(t *testing.T) {
 	eachServer(t, func(t *testing.T, db *sql.DB, _ string) {
 		for _, attempts := range []int{1, 20} {
-			if _, err := db.Exec(`UPDATE counters SET n = 0`); err != nil {
-				t.Fatal(err)
-			}
+			_, err := db.Exec(`UPDATE counters SET n = 0`)
+			require.NoError(t, err)
 			var both, wg sync.WaitGroup
 			both.Add(2)
 			var runs, conflicts atomic.Int32
@@ -129,9 +127,7 @@ func TestDeadlock(t *testing.T) {
 			}
 			wg.Wait()
 			if attempts == 1 {
-				if conflicts.Load() != 1 {
-					t.Errorf("%d conflicts without a repetition, want 1", conflicts.Load())
-				}
+				assert.EqualValues(t, 1, conflicts.Load(), "conflicts without a repetition")
 				continue
 			}
 			if conflicts.Load() != 0 || runs.Load() < 3 {
@@ -166,9 +162,7 @@ func TestCrossedCounters(t *testing.T) {
 						}
 						return nil
 					}, serializable)
-					if err != nil {
-						t.Error(err)
-					}
+					assert.NoError(t, err)
 				}
 			})
 		}

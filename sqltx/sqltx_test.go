@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/intx"
@@ -26,22 +28,17 @@ var errWork = errors.New("the work failed")
 func open(t *testing.T) (db, reader *sql.DB) {
 	t.Helper()
 	path, db := servicetest.SQLite(t)
-	if _, err := db.Exec(`CREATE TABLE n (v INTEGER)`); err != nil {
-		t.Fatal(err)
-	}
-	reader, err := sqlitedb.OpenReader(path, sqlitedb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, err := db.Exec(`CREATE TABLE n (v INTEGER)`)
+	require.NoError(t, err)
+	reader, err = sqlitedb.OpenReader(path, sqlitedb.Config{})
+	require.NoError(t, err)
 	t.Cleanup(func() { reader.Close() })
 	return db, reader
 }
 
 func count(t *testing.T, db *sql.DB) (n int) {
 	t.Helper()
-	if err := db.QueryRow(`SELECT count(*) FROM n`).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.QueryRow(`SELECT count(*) FROM n`).Scan(&n))
 	return n
 }
 
@@ -83,9 +80,7 @@ func TestDoRollsBack(t *testing.T) {
 	if !errors.Is(err, errWork) || count(t, reader) != 0 {
 		t.Errorf("Do = %v with %d rows, want the work's error with none", err, count(t, reader))
 	}
-	if n := db.Stats().InUse; n != 0 {
-		t.Errorf("%d connections still in use", n)
-	}
+	assert.Equal(t, 0, db.Stats().InUse, "connections still in use")
 }
 
 func TestDoPanics(t *testing.T) {
@@ -97,9 +92,7 @@ func TestDoPanics(t *testing.T) {
 			}
 		}()
 		_ = sqltx.Do(within(t), db, func(ctx context.Context, tx *sql.Tx) error {
-			if err := insert(ctx, tx); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, insert(ctx, tx))
 			panic("boom")
 		})
 		t.Error("Do swallowed the panic")
@@ -139,15 +132,11 @@ func TestHooksRunAfterCommit(t *testing.T) {
 			return err
 		}
 		err := sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
-			if !sqltx.AfterCommit(ctx, hook("nested")) {
-				t.Error("AfterCommit refused inside a transaction")
-			}
+			assert.True(t, sqltx.AfterCommit(ctx, hook("nested")), "AfterCommit refused inside a transaction")
 			return insert(ctx, tx)
 		})
 		sqltx.AfterCommit(ctx, hook("last"))
-		if len(ran) != 0 {
-			t.Errorf("%v ran before the commit", ran)
-		}
+		assert.Empty(t, ran, "ran before the commit")
 		return err
 	})
 	if want := []string{"first", "nested", "last"}; err != nil || !slices.Equal(ran, want) {
@@ -185,17 +174,14 @@ func TestHooksDroppedOnRollback(t *testing.T) {
 		sqltx.AfterCommit(ctx, bad)
 		return errWork
 	})
-	if !errors.Is(err, errWork) {
-		t.Errorf("Do = %v", err)
-	}
+	assert.ErrorIs(t, err, errWork, "Do =")
 	// A deferred constraint makes COMMIT itself fail.
 	for _, q := range []string{
 		`CREATE TABLE p (id INTEGER PRIMARY KEY)`,
 		`CREATE TABLE c (p INTEGER REFERENCES p (id) DEFERRABLE INITIALLY DEFERRED)`,
 	} {
-		if _, err := db.Exec(q); err != nil {
-			t.Fatal(err)
-		}
+		_, err := db.Exec(q)
+		require.NoError(t, err)
 	}
 	err = sqltx.Do(within(t), db, func(ctx context.Context, tx *sql.Tx) error {
 		sqltx.AfterCommit(ctx, bad)
@@ -306,9 +292,7 @@ func TestEndedContext(t *testing.T) {
 		sqltx.AfterCommit(ctx, func() { late = sqltx.AfterCommit(ctx, func() {}) })
 		return insert(ctx, tx)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if late || sqltx.AfterCommit(kept, func() {}) {
 		t.Error("AfterCommit took a hook that nobody will run")
 	}
@@ -321,9 +305,7 @@ func TestEndedContext(t *testing.T) {
 	}
 	// A failed transaction ends as well.
 	_ = sqltx.Do(within(t), db, func(ctx context.Context, _ *sql.Tx) error { kept = ctx; return errWork })
-	if err := sqltx.Do(kept, db, func(context.Context, *sql.Tx) error { return nil }); !errors.Is(err, sqltx.ErrEnded) {
-		t.Errorf("Do on a rolled back context = %v, want ErrEnded", err)
-	}
+	assert.ErrorIs(t, sqltx.Do(kept, db, func(context.Context, *sql.Tx) error { return nil }), sqltx.ErrEnded, "Do on a rolled back context =")
 }
 
 func TestWithOptions(t *testing.T) {
@@ -339,7 +321,5 @@ func TestWithOptions(t *testing.T) {
 		}
 		return nil
 	}, sqltx.Options{Isolation: sql.LevelSerializable, ReadOnly: true})
-	if err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, err)
 }

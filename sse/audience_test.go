@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/millrace-go/millrace/sse/driver"
@@ -31,9 +32,7 @@ func TestAudienceIsSets(t *testing.T) {
 			case "add":
 				s := &stream{conn: driver.Conn{ID: fmt.Sprint(step), Member: member.Draw(t, "member")}}
 				in := rapid.SliceOfN(room, 0, 4).Draw(t, "rooms")
-				if a.add(s, in, 0) != nil {
-					t.Fatal("not taken in")
-				}
+				require.NoError(t, a.add(s, in, 0), "not taken in")
 				all, members[s.conn.Member] = append(all, s), append(members[s.conn.Member], s)
 				for _, r := range in {
 					if !slices.Contains(rooms[r], s) {
@@ -49,9 +48,7 @@ func TestAudienceIsSets(t *testing.T) {
 				for range 2 {
 					a.remove(s, func() { times++ })
 				}
-				if times != 1 {
-					t.Fatal("not removed once")
-				}
+				require.Equal(t, 1, times, "not removed once")
 				all, members[s.conn.Member] = without(all, s), without(members[s.conn.Member], s)
 				for r := range rooms {
 					rooms[r] = without(rooms[r], s)
@@ -75,13 +72,9 @@ func TestAudienceIsSets(t *testing.T) {
 				var got []*stream
 				a.each(kind, to, func(s *stream) { got = append(got, s) })
 				for _, s := range want {
-					if !slices.Contains(got, s) {
-						t.Fatalf("%v %s: a stream is not told", kind, to)
-					}
+					require.Containsf(t, got, s, "%v %s: a stream is not told", kind, to)
 				}
-				if len(got) != len(want) {
-					t.Fatalf("%v %s: %d are told, want %d", kind, to, len(got), len(want))
-				}
+				require.Lenf(t, got, len(want), "%v %s: %d are told", kind, to, len(got))
 			}
 			told(driver.ToAll, "", all)
 			filled := 0
@@ -108,9 +101,7 @@ func TestAStreamKeepsNoTextOfItsRequest(t *testing.T) {
 	request := httptest.NewRequest(http.MethodGet, "/rooms/lobby?lastEventId=7", nil)
 	room, id := request.URL.Path[len("/rooms/"):], request.URL.Query().Get("lastEventId")
 	s := &stream{hub: hub, conn: driver.Conn{Member: "m", ID: "i.1"}, cursors: hub.cursorsOf(request)}
-	if err := hub.audience.add(s, []string{room}, 0); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, hub.audience.add(s, []string{room}, 0))
 	for kept, part := range map[string]string{s.seats[0].room: room, s.cursors[0]: id} {
 		if kept != part || unsafe.StringData(kept) == unsafe.StringData(part) {
 			t.Errorf("%q is kept of %q, in the request's memory", kept, part)

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/sse"
 )
 
@@ -26,13 +28,10 @@ func (r *readers) open(b *testing.B, addr string, n int, mark []byte) {
 	r.more = make(chan struct{}, 1)
 	for i := range n {
 		conn, err := net.Dial("tcp", addr)
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		b.Cleanup(func() { _ = conn.Close() })
-		if _, err := fmt.Fprintf(conn, "GET /?member=m%d HTTP/1.1\r\nHost: x\r\n\r\n", i); err != nil {
-			b.Fatal(err)
-		}
+		_, err = fmt.Fprintf(conn, "GET /?member=m%d HTTP/1.1\r\nHost: x\r\n\r\n", i)
+		require.NoError(b, err)
 		opened := make(chan struct{})
 		r.all.Go(func() {
 			in := bufio.NewReaderSize(conn, 16<<10)

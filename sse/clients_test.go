@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/internal/tcpproxy/proxytest"
 	"github.com/millrace-go/millrace/sse"
 )
@@ -166,8 +168,6 @@ func TestProgramsAreKnownByCookieOrTicket(t *testing.T) {
 			stranger := follow("/stream", "message")
 			stranger.until("it is refused", func(seen []report) bool { return errorsOf(seen, gaveUp) == 1 })
 		}
-		if n := s.Stats().Opened; n != 2 {
-			t.Errorf("%d streams", n)
-		}
+		assert.EqualValues(t, 2, s.Stats().Opened, "streams")
 	})
 }

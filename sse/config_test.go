@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/sse"
 )
 
@@ -40,7 +42,5 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 
 func TestAHubRunsOnce(t *testing.T) {
 	s := start(t, newCap(t), newBroker(t), sse.Config{})
-	if err := s.Run(t.Context()); err == nil {
-		t.Error("it runs twice")
-	}
+	assert.Error(t, s.Run(t.Context()), "it runs twice")
 }

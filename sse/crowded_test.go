@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/sse"
 )
 
@@ -36,11 +38,7 @@ func TestCrowded(t *testing.T) {
 		refused("m5", "")
 		first.close()
 		eventually(t, "three streams", func() bool { return s.Stats().Streams == 3 })
-		if c := open("m6", "a"); c.status != 200 {
-			t.Errorf("after one has ended: %d", c.status)
-		}
-		if n := s.Stats().Outages; n != 3 {
-			t.Errorf("%d requests without a stream are counted, want 3", n)
-		}
+		assert.Equal(t, 200, open("m6", "a").status, "after one has ended")
+		assert.EqualValues(t, 3, s.Stats().Outages, "requests without a stream are counted")
 	})
 }

@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/sse"
 	"github.com/millrace-go/millrace/sse/driver"
 )
@@ -94,9 +97,7 @@ func TestStreamsOfAKilledProcessGoFirst(t *testing.T) {
 		for _, tab := range tabs {
 			tab.gets("x")
 		}
-		if n := s.Stats().Victims; n != 2 {
-			t.Errorf("%d entries made room", n)
-		}
+		assert.EqualValues(t, 2, s.Stats().Victims, "entries made room")
 	})
 }
 
@@ -132,26 +133,18 @@ func TestATabTakesAFreePlaceAndNobodysOther(t *testing.T) {
 		one, two := start(t, c, b, sse.Config{Lean: lean, Max: 2}), start(t, c, b, sse.Config{Lean: lean, Max: 2})
 		first := dial(t, one.url+"?member=ann&token=a")
 		hangUp := raw(t, two, "member=ann&token=b")
-		if polite := dial(t, one.url+"?member=ann&token=c&free"); polite.status != http.StatusNoContent {
-			t.Fatalf("without a free place it is answered %d", polite.status)
-		}
-		if n := one.Stats().Evictions; n != 1 {
-			t.Errorf("%d requests were sent away", n)
-		}
+		require.Equal(t, http.StatusNoContent, dial(t, one.url+"?member=ann&token=c&free").status, "without a free place it is answered")
+		assert.EqualValues(t, 1, one.Stats().Evictions, "requests were sent away")
 		hangUp()
 		if !lean {
 			eventually(t, "the client has left", func() bool { return two.Stats().Streams == 0 })
 		}
 		polite := dial(t, one.url+"?member=ann&token=c&free")
-		if polite.status != http.StatusOK {
-			t.Fatalf("with a free place it is answered %d", polite.status)
-		}
+		require.Equal(t, http.StatusOK, polite.status, "with a free place it is answered")
 		must(t, one.ToMember(t.Context(), "ann", text("x")))
 		first.gets("x")
 		polite.gets("x")
-		if n := one.Stats().Victims + two.Stats().Victims; n != 0 {
-			t.Errorf("%d streams made room", n)
-		}
+		assert.EqualValues(t, 0, one.Stats().Victims+two.Stats().Victims, "streams made room")
 	})
 }
 

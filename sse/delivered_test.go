@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/sse"
 )
 
@@ -66,8 +68,6 @@ func TestHowLateEventsAreIsTold(t *testing.T) {
 				t.Errorf("%s was %v late", name, d)
 			}
 		}
-		if len(names) != 4 {
-			t.Errorf("told was %v", names)
-		}
+		assert.Len(t, names, 4, "told")
 	})
 }

@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/sse"
 	"github.com/millrace-go/millrace/sse/driver"
 )
@@ -35,17 +38,13 @@ func TestOneTooManyEndsTheOldest(t *testing.T) {
 		eventually(t, "it is counted", func() bool { return one.Stats().Ended.Evicted == 1 })
 
 		// Four tabs do not evict each other for ever.
-		if again := dial(t, two.url+"?member=ann&token=t0"); again.status != http.StatusNoContent {
-			t.Errorf("an evicted tab that comes back is answered %d", again.status)
-		}
+		assert.Equal(t, http.StatusNoContent, dial(t, two.url+"?member=ann&token=t0").status, "an evicted tab that comes back is answered")
 		eventually(t, "it is counted", func() bool { return two.Stats().Evictions == 1 })
 		must(t, one.ToMember(t.Context(), "ann", text("still to three")))
 		for _, tab := range tabs[1:] {
 			tab.gets("still to three")
 		}
-		if n := two.Stats().Victims + one.Stats().Victims; n != 1 {
-			t.Errorf("%d victims", n)
-		}
+		assert.EqualValues(t, 1, two.Stats().Victims+one.Stats().Victims, "victims")
 	})
 }
 
@@ -55,9 +54,7 @@ func TestATabThatComesBackTakesItsOwnPlace(t *testing.T) {
 		first, other := dial(t, s.url+"?member=ann&token=a"), dial(t, s.url+"?member=ann&token=b")
 		for range 5 { // as after a change of networks that the server has not noticed
 			back := dial(t, s.url+"?member=ann&token=a")
-			if back.status != http.StatusOK {
-				t.Fatalf("a tab that comes back is answered %d", back.status)
-			}
+			require.Equal(t, http.StatusOK, back.status, "a tab that comes back is answered")
 			if e := first.next(); e.Name != "evicted" {
 				t.Fatalf("its old connection gets %+v", e)
 			}
@@ -95,9 +92,7 @@ func TestLostEvictionsAreFoundByThePing(t *testing.T) {
 			t.Errorf("the oldest is told %+v", e)
 		}
 		old.over()
-		if b.dropped.Load() != 1 {
-			t.Errorf("%d messages were dropped", b.dropped.Load())
-		}
+		assert.EqualValues(t, 1, b.dropped.Load(), "messages were dropped")
 	})
 }
 
@@ -112,9 +107,7 @@ func TestStreamsThatTheCapForgotComeBack(t *testing.T) {
 		<-tab.retry // not "evicted", which would keep it away
 		c.lost.Store(false)
 		eventually(t, "it is counted", func() bool { return s.Stats().Ended.Lost == 1 })
-		if again := dial(t, s.url+"?member=ann&token=a"); again.status != http.StatusOK {
-			t.Errorf("it comes back and is answered %d", again.status)
-		}
+		assert.Equal(t, http.StatusOK, dial(t, s.url+"?member=ann&token=a").status, "it comes back and is answered")
 	})
 }
 
@@ -222,9 +215,7 @@ func TestTheCapHoldsOverFourHubs(t *testing.T) {
 					for range rounds {
 						ctx, cancel := context.WithCancel(t.Context())
 						request, err := http.NewRequestWithContext(ctx, http.MethodGet, sites[rnd.IntN(hubs)].url+fmt.Sprintf("?member=m%d", m), nil)
-						if err != nil {
-							t.Error(err)
-						}
+						assert.NoError(t, err)
 						transport := &http.Transport{DisableKeepAlives: true}
 						response, err := transport.RoundTrip(request) //nolint:bodyclose // closed below, when its reader is done
 						if err != nil {

@@ -6,9 +6,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/sse"
@@ -47,16 +48,12 @@ func TestAWriterThatCannotFlushIsFoundBeforeTheFirstByte(t *testing.T) {
 				behind := httptest.NewServer(wrap(s))
 				defer behind.Close()
 				tab := dial(t, behind.URL+"?member=ann")
-				if tab.status != http.StatusInternalServerError {
-					t.Errorf("the status is %d", tab.status)
-				}
+				assert.Equal(t, http.StatusInternalServerError, tab.status, "the status")
 				if err := <-s.served; !errors.Is(err, sse.ErrUnflushable) || fault.Of(err) != fault.Permanent {
 					t.Errorf("Serve returns %v", err)
 				}
 				tab.over()
-				if !strings.Contains(log.String(), "Unwrap") {
-					t.Errorf("the log says %q", log.String())
-				}
+				assert.Contains(t, log.String(), "Unwrap", "the log")
 				if st := s.Stats(); st.Opened != 0 || st.Streams != 0 {
 					t.Errorf("it took a place: %+v", st)
 				}

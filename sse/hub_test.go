@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/sse"
 )
 
@@ -21,12 +23,8 @@ func TestHeaders(t *testing.T) {
 				t.Errorf("%s is %q, want %q", name, got, want)
 			}
 		}
-		if c.status != http.StatusOK {
-			t.Errorf("status %d", c.status)
-		}
-		if ms := <-c.retry; ms != "3000" {
-			t.Errorf("retry is %s", ms)
-		}
+		assert.Equal(t, http.StatusOK, c.status, "status")
+		assert.Equal(t, "3000", <-c.retry, "retry")
 	})
 }
 
@@ -71,9 +69,7 @@ func TestMuteStopsNotificationsOnly(t *testing.T) {
 		say("3")
 		ann.gets("notification1", "chat1", "chat2", "notification3", "chat3")
 		bob.gets("chat1", "notification2", "chat2", "notification3", "chat3")
-		if n := s.Stats().Muted; n != 2 {
-			t.Errorf("%d were muted", n)
-		}
+		assert.EqualValues(t, 2, s.Stats().Muted, "were muted")
 	})
 }
 
@@ -112,9 +108,7 @@ func TestEventsThatCannotBe(t *testing.T) {
 		"no room":                s.ToRoom(ctx, "", text("x")),
 		"no room to join":        s.Join(ctx, "ann", ""),
 	} {
-		if !errors.Is(err, sse.ErrInvalid) {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.ErrorIsf(t, err, sse.ErrInvalid, "%s", name)
 	}
 	if c := dial(t, s.url+"?member="); c.status != http.StatusBadRequest || !errors.Is(<-s.served, sse.ErrInvalid) {
 		t.Errorf("a stream for nobody is answered %d", c.status)
@@ -212,9 +206,7 @@ func TestDrainSendsAllAwayWithASpread(t *testing.T) {
 		if st := s.Stats(); st.Streams != 0 || st.Ended.Drained != 2 {
 			t.Errorf("after the end: %+v", st)
 		}
-		if n := store.Members(); n != 0 {
-			t.Errorf("%d members are left in the cap", n)
-		}
+		assert.Equal(t, 0, store.Members(), "members are left in the cap")
 		if late := dial(t, s.url+"?member=ann"); late.status != http.StatusServiceUnavailable || late.header.Get("Retry-After") != "6" {
 			t.Errorf("who comes late is answered %d, %v", late.status, late.header)
 		}

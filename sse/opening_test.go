@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/sse"
 	"github.com/millrace-go/millrace/sse/driver"
 )
@@ -30,9 +32,7 @@ func TestEventsWhileAStreamOpensComeAfterTheReplay(t *testing.T) {
 		s.replay = table.Replay
 		table.add("notification", 1)
 		c.during = func(driver.Conn) {
-			if err := s.ToMember(t.Context(), "ann", table.add("notification", 2)); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, s.ToMember(t.Context(), "ann", table.add("notification", 2)))
 		}
 		dial(t, s.url+"?member=ann").gets("notification1", "notification2")
 	})
@@ -44,9 +44,7 @@ func TestAnEvictionWhileAStreamOpensIsHeard(t *testing.T) {
 		c, b := &opening{Cap: newCap(t)}, newBroker(t)
 		s := start(t, c, b, sse.Config{Lean: lean})
 		c.during = func(conn driver.Conn) {
-			if err := b.Publish(t.Context(), driver.Message{Kind: driver.Disconnect, To: conn.Member, Arg: conn.ID}); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, b.Publish(t.Context(), driver.Message{Kind: driver.Disconnect, To: conn.Member, Arg: conn.ID}))
 		}
 		tab := dial(t, s.url+"?member=ann")
 		if e := tab.next(); e.Name != "evicted" {
@@ -64,21 +62,15 @@ func TestTooMuchWhileAStreamOpensEndsIt(t *testing.T) {
 		s := start(t, c, newBroker(t), sse.Config{Lean: lean, MaxFrames: 50, MaxBytes: 100})
 		c.during = func(driver.Conn) {
 			for range 30 { // fewer frames than allowed, and more bytes
-				if err := s.ToMember(t.Context(), "ann", text("ten bytes.")); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, s.ToMember(t.Context(), "ann", text("ten bytes.")))
 			}
-			if !s.Cut("ann") {
-				t.Error("more bytes than allowed are held")
-			}
+			assert.True(t, s.Cut("ann"), "more bytes than allowed are held")
 		}
 		tab := dial(t, s.url+"?member=ann")
 		tab.over()
 		c.during = func(driver.Conn) {
 			for range 60 {
-				if err := s.ToMember(t.Context(), "ann", text("")); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, s.ToMember(t.Context(), "ann", text("")))
 			}
 		}
 		dial(t, s.url+"?member=ann").over()

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/sse"
 	"github.com/millrace-go/millrace/sse/driver"
@@ -76,9 +78,7 @@ func TestWithoutTheCapThereIsNoNewStream(t *testing.T) {
 			t.Errorf("an EventSource is answered %d, %+v", eventSource.status, e)
 		}
 		eventSource.over() // and comes back
-		if ms := <-eventSource.retry; ms != "4000" {
-			t.Errorf("retry is %s", ms)
-		}
+		assert.Equal(t, "4000", <-eventSource.retry, "retry")
 		fetch := dial(t, s.url+"?member=ann", "Accept", "text/event-stream")
 		if fetch.status != http.StatusServiceUnavailable || fetch.header.Get("Retry-After") != "4" || fetch.header.Get("Content-Type") != "application/problem+json" {
 			t.Errorf("a script is answered %d, %v", fetch.status, fetch.header)
@@ -107,9 +107,7 @@ func TestServeSaysWhyThereIsNoStream(t *testing.T) {
 	c.down.Store(false)
 	s.end()
 	dial(t, s.url+"?member=ann")
-	if err := <-s.served; !errors.Is(err, sse.ErrDraining) {
-		t.Errorf("Serve returns %v", err)
-	}
+	assert.ErrorIs(t, <-s.served, sse.ErrDraining, "Serve")
 }
 
 func TestALeaseThatCannotBeRenewedEndsTheStreams(t *testing.T) {
@@ -130,9 +128,7 @@ func TestALeaseThatCannotBeRenewedEndsTheStreams(t *testing.T) {
 		tab.over()
 		eventually(t, "all streams are ended", func() bool { st := s.Stats(); return st.Streams == 0 && !st.Leased })
 		ended := s.Stats().Ended.Outage
-		if ended != 1 {
-			t.Errorf("%d were ended", ended)
-		}
+		assert.EqualValues(t, 1, ended, "were ended")
 		c.down.Store(false)
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
@@ -173,9 +169,7 @@ func TestAnInstanceThatIsCutOffEndsItsStreamsWithinItsLease(t *testing.T) {
 		served := make(chan time.Time, 1)
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 		go func() {
-			if err := hub.Serve(httptest.NewRecorder(), request, sse.Stream{Member: "ann"}); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, hub.Serve(httptest.NewRecorder(), request, sse.Stream{Member: "ann"}))
 			served <- time.Now()
 		}()
 		time.Sleep(7 * time.Second) // by the test's clock: two renewals

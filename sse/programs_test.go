@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/internal/programtest"
 )
 
@@ -133,9 +135,7 @@ func node(t *testing.T, what string, urls, names []string) io.Reader {
 	must(t, cmd.Start())
 	t.Cleanup(func() {
 		must(t, in.Close())
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("node: %v", err)
-		}
+		assert.NoError(t, cmd.Wait(), "node")
 	})
 	return out
 }

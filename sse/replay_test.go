@@ -8,12 +8,14 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/sse"
 	"github.com/millrace-go/millrace/sse/driver"
@@ -198,9 +200,7 @@ func TestWhatTheBrokerLostIsReadFromTheTable(t *testing.T) {
 		send(5)
 		c.gets("notification5")
 		late.gets("notification5")
-		if n := s.Stats().Gaps; n != 1 {
-			t.Errorf("%d gaps", n)
-		}
+		assert.EqualValues(t, 1, s.Stats().Gaps, "gaps")
 	})
 }
 
@@ -359,9 +359,7 @@ func TestAReaderThatLeavesWhileItCatchesUpIsNoTrouble(t *testing.T) {
 				ctx, leave := context.WithCancel(t.Context())
 				defer leave()
 				r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"?member=ann", nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				gone := make(chan struct{})
 				go func() {
 					defer close(gone)
@@ -398,9 +396,7 @@ func TestAnEventPublishedAfterItsReplayDoesNotComeTwice(t *testing.T) {
 		c := dial(t, s.url+"?member=ann&token=t")
 		c.gets("notification1")
 		e := c.next()
-		if e.Data != "notification2" {
-			t.Fatalf("it gets %+v", e)
-		}
+		require.Equalf(t, "notification2", e.Data, "it gets %+v", e)
 		c.close()
 		c = dial(t, s.url+"?member=ann&token=t", "Last-Event-ID", e.LastID)
 		must(t, s.ToAll(t.Context(), late))
@@ -467,9 +463,7 @@ func TestCursorsAreGivenToTheReplayer(t *testing.T) {
 		return sse.Missed{}, nil
 	})
 	dial(t, s.url+"?member=ann", "Last-Event-ID", ";chat=9")
-	if got := <-given; !slices.Equal(got, []string{"", "9"}) {
-		t.Errorf("given are %q", got)
-	}
+	assert.Equal(t, []string{"", "9"}, <-given, "given")
 }
 
 // The gaps of a replay come before its events, also after an outage of the broker;
@@ -507,8 +501,6 @@ func TestWhatAReplayLeavesOutIsSaid(t *testing.T) {
 		must(t, s.ToMember(t.Context(), "bob", text("x")))
 		says(muted, "gap", `{"event":"chat","count":2}`) // after the loss
 		muted.gets("x")
-		if n := s.Stats().Replayed; n != 4 {
-			t.Errorf("%d were replayed", n)
-		}
+		assert.EqualValues(t, 4, s.Stats().Replayed, "were replayed")
 	})
 }

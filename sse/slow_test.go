@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/sse"
 )
 
@@ -15,20 +17,16 @@ import (
 func stall(t *testing.T, s *site, path string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", s.url[len("http://"):])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	must(t, conn.(*net.TCPConn).SetReadBuffer(4<<10))
-	if _, err := fmt.Fprintf(conn, "GET /%s HTTP/1.1\r\nHost: x\r\n\r\n", path); err != nil {
-		t.Fatal(err)
-	}
+	_, err = fmt.Fprintf(conn, "GET /%s HTTP/1.1\r\nHost: x\r\n\r\n", path)
+	require.NoError(t, err)
 	head := make([]byte, 0, 1024)
 	for !bytes.Contains(head, []byte("retry:")) {
 		b := make([]byte, 1)
-		if _, err := conn.Read(b); err != nil {
-			t.Fatal(err)
-		}
+		_, err := conn.Read(b)
+		require.NoError(t, err)
 		head = append(head, b...)
 	}
 	return conn

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/sse"
 )
 
@@ -161,9 +163,7 @@ func TestAStalledReaderAmongAThousand(t *testing.T) {
 			t.Logf("round %d, %d deliveries each: without p50 %v, p99 %v, longest %v; with p50 %v, p99 %v, longest %v", round, len(with),
 				quantile(without, 0.5), p99, quantile(without, 1), quantile(with, 0.5), p99With, quantile(with, 1))
 		}
-		if !same {
-			t.Errorf("in none of %d rounds did the others hear as soon as without the stalled one", rounds)
-		}
+		assert.Truef(t, same, "in none of %d rounds did the others hear as soon as without the stalled one", rounds)
 		if n := c.wrong.Load(); n > 0 {
 			t.Errorf("%d events came wrong or out of order", n)
 		}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/sse"
@@ -65,9 +67,7 @@ func start(t testing.TB, c driver.Cap, b driver.Broker, cfg sse.Config, configur
 	s := begin(t, c, b, cfg, configure...)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if err := s.Ready(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Ready(ctx))
 	return s
 }
 
@@ -81,9 +81,7 @@ func begin(t testing.TB, c driver.Cap, b driver.Broker, cfg sse.Config, configur
 		cfg.Lease, cfg.Timeout = 2*time.Minute, 30*time.Second
 	}
 	hub, err := sse.New(c, b, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := &site{Hub: hub, served: make(chan error, 1000)}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -95,9 +93,7 @@ func begin(t testing.TB, c driver.Cap, b driver.Broker, cfg sse.Config, configur
 		}
 		ended = true
 		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-done)
 	}
 	server := httptest.NewUnstartedServer(s)
 	for _, f := range configure {
@@ -133,16 +129,12 @@ func dialBy(t testing.TB, by *http.Client, url string, header ...string) *client
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i := 0; i+1 < len(header); i += 2 {
 		request.Header.Set(header[i], header[i+1])
 	}
 	response, err := by.Do(request) //nolint:bodyclose // by the reader
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c := &client{
 		t: t, header: response.Header, status: response.StatusCode, close: cancel,
 		events: make(chan told, 10_000), retry: make(chan string, 100), ended: make(chan struct{}),
@@ -242,9 +234,7 @@ func eventually(t testing.TB, what string, is func() bool) {
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 func text(s string) sse.Event { return sse.Event{Data: []byte(s)} }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
@@ -68,9 +69,7 @@ func TestADeliveryIsTracedOverProcesses(t *testing.T) {
 		if got := attributes(s); !slices.Equal(got, want) {
 			t.Errorf("%v, want %v", got, want)
 		}
-		if n := len(idle.Ended()); n != 0 {
-			t.Errorf("%d spans where nobody listens", n)
-		}
+		assert.Equal(t, 0, len(idle.Ended()), "spans where nobody listens")
 	})
 }
 
@@ -87,9 +86,7 @@ func TestADeliveryEndsWhenItIsWritten(t *testing.T) {
 		ann := dial(t, s.url+"?member=ann")
 		must(t, s.ToMember(t.Context(), "ann", sse.Event{Name: "notification", ID: "1", Data: []byte("one")}))
 		must(t, s.ToMember(t.Context(), "ann", sse.Event{Name: "notification", ID: "2", Data: []byte("two")}))
-		if n := len(spans.Ended()); n != 0 {
-			t.Errorf("%d spans ended while the stream opens", n)
-		}
+		assert.Equal(t, 0, len(spans.Ended()), "spans ended while the stream opens")
 		close(release)
 		ann.gets("one", "two")
 		for _, d := range ended(t, spans, 2) {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/sse"
 )
 
@@ -150,9 +152,7 @@ func TestProgramsReadStreamsAlike(t *testing.T) {
 	d := openDoor(t, nil, streams...)
 	judge := func(t *testing.T, got [][]told, departs map[string][]told) {
 		t.Helper()
-		if len(got) != len(want) {
-			t.Fatalf("%d streams were read of %d", len(got), len(want))
-		}
+		require.Lenf(t, got, len(want), "%d streams were read of %d", len(got), len(want))
 		for i, want := range want {
 			if other, ok := departs[strings.TrimSuffix(labels[i], bytewise)]; ok {
 				want = other

@@ -13,6 +13,8 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/bus"
@@ -102,31 +104,17 @@ func TestEachSchemeDelivers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			topic := "t-" + uuid.NewString()
 			b, err := bus.Open(t.Context(), url(t, topic), allbus.Schemes(allbus.Config{})...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer func() {
-				if err := b.Close(); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, b.Close())
 			}()
-			if b.Name() != name {
-				t.Errorf("Name is %q", b.Name())
-			}
-			if err := b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
-				t.Fatal(err)
-			}
+			assert.Equal(t, name, b.Name(), "Name")
+			require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}))
 			sub, err := b.Subscriber(group, bus.SubscriberConfig{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			ch, err := sub.Subscribe(context.Background(), topic)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := b.Publisher().Publish(topic, message.NewMessage(uuid.NewString(), []byte("hello"))); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, b.Publisher().Publish(topic, message.NewMessage(uuid.NewString(), []byte("hello"))))
 			select {
 			case m := <-ch:
 				if string(m.Payload) != "hello" {
@@ -158,11 +146,7 @@ func TestModes(t *testing.T) {
 			t.Errorf("%s: %v", url, err)
 			continue
 		}
-		if !b.Capabilities().OneAtATime {
-			t.Errorf("%s is not Watermill's adapter", url)
-		}
-		if err := b.Close(); err != nil {
-			t.Errorf("%s: close: %v", url, err)
-		}
+		assert.Truef(t, b.Capabilities().OneAtATime, "%s is not Watermill's adapter", url)
+		assert.NoErrorf(t, b.Close(), "%s: close", url)
 	}
 }

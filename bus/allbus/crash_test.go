@@ -9,6 +9,8 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -28,27 +30,19 @@ func TestAMessageThatKillsItsProcess(t *testing.T) {
 			topic := "t-" + uuid.NewString()
 			url := on.url(t, topic)
 			b, err := openAs(t.Context(), url, "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer func() {
-				if err := b.Close(); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, b.Close())
 			}()
 			const reader = "reader"
 			err = b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}, bus.Topic{Name: topic + ".DLT", Groups: []string{reader}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			const keys, each = 6, 8
 			publish := func(payload, key string) {
 				t.Helper()
 				m := message.NewMessage(uuid.NewString(), []byte(payload))
 				m.Metadata.Set(event.KeyHeader, key)
-				if err := b.Publisher().Publish(topic, m); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, b.Publisher().Publish(topic, m))
 			}
 			for n := 1; n <= each; n++ {
 				for k := range keys {
@@ -68,17 +62,13 @@ func TestAMessageThatKillsItsProcess(t *testing.T) {
 					return nil
 				}})
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() { ended <- r.Run(ctx) }()
 			defer func() {
 				stop()
-				if err := <-ended; err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, <-ended)
 			}()
 
 			const most = 10

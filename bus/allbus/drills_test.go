@@ -11,6 +11,8 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
@@ -63,13 +65,9 @@ func drills(t *testing.T, run func(t *testing.T, d *drill)) {
 				t.Fatal(err)
 			}
 			defer func() {
-				if err := d.bus.Close(); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, d.bus.Close())
 			}()
-			if err := d.bus.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, d.bus.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}))
 			run(t, d)
 		})
 	}
@@ -103,9 +101,7 @@ func (d *drill) publish(n int) <-chan error {
 
 func published(t *testing.T, ended <-chan error) {
 	t.Helper()
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, <-ended)
 }
 
 // done reports whether every message that was published was handled.
@@ -145,9 +141,7 @@ func TestSixOrderlyStops(t *testing.T) {
 			_, again := tally(t, d.Ledger)
 			t.Logf("stop %d after %d handlings, %d of them repeats", n+1, lines(t, d.Ledger), again)
 		}
-		if d.done(t) {
-			t.Fatal("the last stop came after the last message; it has to come in the middle")
-		}
+		require.False(t, d.done(t), "the last stop came after the last message; it has to come in the middle")
 		m := d.start(t)
 		d.all(t)
 		// The next message of each key is delivered after all repeats of earlier ones.

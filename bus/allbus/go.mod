@@ -12,6 +12,7 @@ require (
 	github.com/millrace-go/millrace/bus/redisbus v0.1.0
 	github.com/millrace-go/millrace/bus/sqsbus v0.1.0
 	github.com/millrace-go/millrace/internal/transporttest v0.1.0
+	github.com/stretchr/testify v1.12.1
 	go.uber.org/goleak v1.3.0
 )
 
@@ -90,6 +91,7 @@ require (
 	go.opentelemetry.io/otel/metric v1.47.0 // indirect
 	go.opentelemetry.io/otel/trace v1.47.0 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/net v0.61.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect

@@ -10,6 +10,8 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/allbus"
@@ -29,13 +31,9 @@ func TestGoroutinesOfAConsumer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			topic := "t-" + uuid.NewString()
 			b, err := bus.Open(t.Context(), urls()[name](t, topic), allbus.Schemes(allbus.Config{})...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer func() {
-				if err := b.Close(); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, b.Close())
 			}()
 			var all []*message.Message
 			for n := range waiting {
@@ -43,16 +41,10 @@ func TestGoroutinesOfAConsumer(t *testing.T) {
 				m.Metadata.Set(event.KeyHeader, fmt.Sprint("key-", n%100))
 				all = append(all, m)
 			}
-			if err := b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
-				t.Fatal(err)
-			}
-			if err := b.Publisher().Publish(topic, all...); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}))
+			require.NoError(t, b.Publisher().Publish(topic, all...))
 			r, err := bus.NewRunner(b, bus.RunnerConfig{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var handled atomic.Int32
 			busy, open := make(chan struct{}, concurrency), make(chan struct{})
 			err = r.Add(bus.Consumer{Topic: topic, Group: group, Concurrency: concurrency, Window: 1024, Handler: func(*message.Message) error {
@@ -62,9 +54,7 @@ func TestGoroutinesOfAConsumer(t *testing.T) {
 				}
 				return nil
 			}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			before := runtime.NumGoroutine()
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
@@ -86,9 +76,7 @@ func TestGoroutinesOfAConsumer(t *testing.T) {
 			}
 			close(open)
 			stop()
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, <-ended)
 		})
 	}
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/allbus"
@@ -49,20 +51,14 @@ func TestTheLargestMessageHasItsDeadLetter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			topic := "t-" + uuid.NewString()
 			b, err := bus.Open(t.Context(), urls()[name](t, topic), allbus.Schemes(allbus.Config{})...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer func() {
-				if err := b.Close(); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, b.Close())
 			}()
 			// A group reads the dead letters, since some transports cannot be browsed.
 			const reader = "reader"
 			err = b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}, bus.Topic{Name: topic + ".DLT", Groups: []string{reader}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			took := 0
 			for low, high := 0, len(noise); low <= high; {
 				n := (low + high) / 2
@@ -80,16 +76,12 @@ func TestTheLargestMessageHasItsDeadLetter(t *testing.T) {
 			for i := range 20 {
 				m := message.NewMessage(uuid.NewString(), []byte("small"))
 				m.Metadata.Set(event.KeyHeader, fmt.Sprint(i))
-				if err := b.Publisher().Publish(topic, m); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, b.Publisher().Publish(topic, m))
 			}
 			letters := make(chan *message.Message, took)
 			small := make(chan string, 20)
 			r, err := bus.NewRunner(b, bus.RunnerConfig{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			failing := bus.Consumer{Topic: topic, Group: group, Handler: func(m *message.Message) error {
 				if event.Key(m) == "large" {
 					return fault.MarkPermanent(verbose{})
@@ -101,9 +93,7 @@ func TestTheLargestMessageHasItsDeadLetter(t *testing.T) {
 				letters <- m
 				return nil
 			}}
-			if err := errors.Join(r.Add(failing), r.Add(reading)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, errors.Join(r.Add(failing), r.Add(reading)))
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() { ended <- r.Run(ctx) }()

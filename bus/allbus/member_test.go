@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/allbus"
@@ -128,18 +129,14 @@ type member struct {
 func (told membership) start(t *testing.T) *member {
 	t.Helper()
 	given, err := json.Marshal(told)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m := &member{cmd: exec.Command(os.Args[0]), gone: make(chan struct{})}
 	m.cmd.Env = append(os.Environ(), envMember+"="+string(given), "GORACE=atexit_sleep_ms=0") // or each exit takes a second
 	m.cmd.Stderr = os.Stderr
 	if _, err := m.cmd.StdinPipe(); err != nil { // ends when this process does
 		t.Fatal(err)
 	}
-	if err := m.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, m.cmd.Start())
 	go func() {
 		m.err = m.cmd.Wait()
 		close(m.gone)
@@ -157,9 +154,7 @@ func (m *member) kill() {
 // stop asks the member to end, and waits until it has ended.
 func (m *member) stop(t *testing.T) {
 	t.Helper()
-	if err := m.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, m.cmd.Process.Signal(syscall.SIGTERM))
 	m.stopped(t)
 }
 
@@ -168,9 +163,7 @@ func (m *member) stopped(t *testing.T) {
 	t.Helper()
 	select {
 	case <-m.gone:
-		if m.err != nil {
-			t.Fatalf("an orderly stop ended with %v", m.err)
-		}
+		require.NoError(t, m.err, "an orderly stop ended with")
 	case <-time.After(2 * time.Minute):
 		t.Fatal("a member that has to stop goes on after 2 minutes")
 	}
@@ -191,18 +184,14 @@ func (m *member) died() bool {
 func newLedger(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ledger")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	return path
 }
 
 func readLedger(t *testing.T, path string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return text[:bytes.LastIndexByte(text, '\n')+1]
 }
 
@@ -216,9 +205,7 @@ func tally(t *testing.T, ledger string) (handled, again int) {
 	last := map[string]int{}
 	for line := range strings.Lines(string(readLedger(t, ledger))) {
 		fields := strings.Fields(line)
-		if len(fields) != 3 {
-			t.Fatalf("the ledger has %q, want a key, a number and a process", line)
-		}
+		require.Lenf(t, fields, 3, "the ledger has %q, want a key, a number and a process", line)
 		key := fields[0]
 		n, err := strconv.Atoi(fields[1])
 		switch {
@@ -241,8 +228,6 @@ func until(t *testing.T, within time.Duration, what string, done func() bool) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(within); !done(); <-tick.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within %v: %s", within, what)
-		}
+		require.Falsef(t, time.Now().After(deadline), "not within %v: %s", within, what)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
 	amqp "github.com/rabbitmq/amqp091-go"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/amqpbus"
@@ -52,9 +54,7 @@ func (b *broker) do(t testing.TB, fn func(ch *amqp.Channel) error) {
 	if err == nil {
 		err = fn(ch)
 	}
-	if err != nil {
-		t.Errorf("RabbitMQ: %v", err)
-	}
+	assert.NoError(t, err, "RabbitMQ")
 }
 
 // rawURL is a URL of the broker with parameters, and with the test's exchange.
@@ -86,13 +86,9 @@ func (b *broker) openAt(t testing.TB, cfg amqpbus.Config, host, query string) *b
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	opened, err := bus.Open(t.Context(), b.rawURL(t, host, query), amqpbus.Scheme(cfg))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := opened.Close(); err != nil {
-			t.Errorf("close the bus: %v", err)
-		}
+		assert.NoError(t, opened.Close(), "close the bus")
 		b.drop(t, amqpbus.Queues(opened.Driver())...)
 	})
 	return opened
@@ -115,9 +111,7 @@ func unique(prefix string) string { return prefix + "-" + uuid.NewString() }
 
 func declare(t testing.TB, b *bus.Bus, topics ...bus.Topic) {
 	t.Helper()
-	if err := b.Declare(t.Context(), topics...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Declare(t.Context(), topics...))
 }
 
 var publish = sourcetest.Publish

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
@@ -93,9 +95,7 @@ func (h *history) check(t testing.TB, keys, each int) {
 			}
 			last, high = n, max(high, n)
 		}
-		if high != each {
-			t.Errorf("%s: the last was %d of %d", key, high, each)
-		}
+		assert.Equalf(t, each, high, "%s: the last was %d of %d", key, high, each)
 	}
 }
 
@@ -120,13 +120,9 @@ type consuming struct {
 func consume(t testing.TB, b *bus.Bus, h *history, instance, topic, group string, work time.Duration) *consuming {
 	t.Helper()
 	sub, err := b.Subscriber(group, bus.SubscriberConfig{Concurrency: 16, DrainTimeout: 10 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ch, err := sub.Subscribe(t.Context(), topic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c := &consuming{sub, make(chan struct{})}
 	go func() {
 		defer close(c.done)
@@ -153,9 +149,7 @@ func consume(t testing.TB, b *bus.Bus, h *history, instance, topic, group string
 
 func (c *consuming) stop(t testing.TB) {
 	t.Helper()
-	if err := c.sub.Close(); err != nil {
-		t.Errorf("close the subscriber: %v", err)
-	}
+	assert.NoError(t, c.sub.Close(), "close the subscriber")
 	<-c.done
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/amqpbus"
@@ -156,9 +157,7 @@ func TestTooLargeFailsAlone(t *testing.T) {
 	for k := range keys {
 		callers.Go(func() {
 			for n := 1; n <= each; n++ {
-				if err := opened.Publisher().Publish(topic, keyed(keyName(k), n)); err != nil {
-					t.Errorf("a message beside one that is too large: %v", err)
-				}
+				assert.NoError(t, opened.Publisher().Publish(topic, keyed(keyName(k), n)), "a message beside one that is too large")
 			}
 		})
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	amqp "github.com/rabbitmq/amqp091-go"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
@@ -65,16 +67,10 @@ func TestTypeOf(t *testing.T) {
 		"http": event.Binary{Binding: event.HTTPBinding}, "amqp": event.Binary{Binding: event.AMQPBinding},
 	} {
 		m, err := codec.Encode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := typeOf(m); got != "SeatHeld" {
-			t.Errorf("%s: %q", name, got)
-		}
+		require.NoError(t, err)
+		assert.Equalf(t, "SeatHeld", typeOf(m), "%s", name)
 	}
-	if got := typeOf(message.NewMessage("1", []byte("{}"))); got != "" {
-		t.Errorf("without a type: %q", got)
-	}
+	assert.Equal(t, "", typeOf(message.NewMessage("1", []byte("{}"))), "without a type")
 }
 
 func FuzzStructuredType(f *testing.F) {
@@ -124,15 +120,11 @@ func TestSlotsArePartitioned(t *testing.T) {
 			all = append(all, n.patterns("topic", "group", p, partitions)...)
 		}
 		slices.Sort(all)
-		if len(slices.Compact(slices.Clone(all))) != len(all) {
-			t.Errorf("%d partitions: a binding stands twice: %v", partitions, all)
-		}
+		assert.Lenf(t, slices.Compact(slices.Clone(all)), len(all), "%d partitions: a binding stands twice: %v", partitions, all)
 		want := slots + 1
 		if partitions == 1 {
 			want = 2
 		}
-		if len(all) != want {
-			t.Errorf("%d partitions have %d bindings, want %d", partitions, len(all), want)
-		}
+		assert.Lenf(t, all, want, "%d partitions have %d bindings", partitions, len(all))
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/amqpbus"
@@ -83,9 +85,7 @@ func TestOrderAfterCrashesInARow(t *testing.T) {
 				crashing := b.openAt(t, amqpbus.Config{}, p.Addr(), query)
 				sub := sourcetest.Subscriber(crashing.Driver(), group, 64)
 				ch, err := sub.Subscribe(t.Context(), topic)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				var last *message.Message
 				for range part {
 					if last = next(t, ch); i == 0 {
@@ -99,16 +99,12 @@ func TestOrderAfterCrashesInARow(t *testing.T) {
 					t.Fatal("the context of a message that the broker takes back goes on")
 				}
 				last.Ack() // too late: it must come again
-				if err := sub.Close(); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, sub.Close())
 			}
 			consume(t, publisher, h, "last", topic, group, 0)
 			h.count(t, 20*time.Second, messages)
 			h.check(t, 1, messages)
-			if n := h.repeats(); n != 16 {
-				t.Errorf("%d messages came again, want the 16 that the first had", n)
-			}
+			assert.Equal(t, 16, h.repeats(), "messages came again, want the 16 that the first")
 		})
 	}
 }
@@ -126,16 +122,10 @@ func TestManyRedeliveries(t *testing.T) {
 			for range 30 {
 				sub := sourcetest.Subscriber(opened.Driver(), group, 1)
 				ch, err := sub.Subscribe(t.Context(), topic)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				m := next(t, ch)
-				if len(m.Metadata) != 1 {
-					t.Fatalf("the metadata is %v, want the key only", m.Metadata)
-				}
-				if err := sub.Close(); err != nil {
-					t.Fatal(err)
-				}
+				require.Len(t, m.Metadata, 1, "the metadata")
+				require.NoError(t, sub.Close())
 			}
 		})
 	}
@@ -146,9 +136,7 @@ func next(t testing.TB, ch <-chan *message.Message) *message.Message {
 	t.Helper()
 	select {
 	case m, ok := <-ch:
-		if !ok {
-			t.Fatal("the channel was closed")
-		}
+		require.True(t, ok, "the channel was closed")
 		return m
 	case <-time.After(20 * time.Second):
 		t.Fatal("no message came")

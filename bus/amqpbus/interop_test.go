@@ -7,6 +7,7 @@ import (
 	wamqp "github.com/ThreeDotsLabs/watermill-amqp/v2/pkg/amqp"
 	"github.com/ThreeDotsLabs/watermill/message"
 	amqp "github.com/rabbitmq/amqp091-go"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/amqpbus"
@@ -29,27 +30,19 @@ func TestWatermillReadsAndWrites(t *testing.T) {
 	config.QueueBind.GenerateRoutingKey = func(topic string) string { return topic }
 
 	pub, err := wamqp.NewPublisher(config, watermill.NopLogger{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer pub.Close() //nolint:errcheck // a test's other side
-	if err := pub.Publish(topic, keyed("k", 1)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, pub.Publish(topic, keyed("k", 1)))
 	theirs := typed("PaymentSuccess", "k", 2)
 	publish(t, opened, topic, theirs)
 
 	h := newHistory()
 	consume(t, opened, h, "ours", topic, "ours", 0)
 	sub, err := wamqp.NewSubscriber(config, watermill.NopLogger{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer sub.Close() //nolint:errcheck // a test's other side
 	ch, err := sub.Subscribe(t.Context(), topic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var last *message.Message
 	for _, want := range []string{"k#1", "k#2"} {
 		last = next(t, ch)

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
@@ -37,9 +39,7 @@ func ownNode(t testing.TB) *node {
 		servicetest.Missing(t, "needs a RabbitMQ of its own to restart: install the package rabbitmq-server")
 	}
 	own.once.Do(func() { own.node, own.dir, own.err = startNode() })
-	if own.err != nil {
-		t.Fatal(own.err)
-	}
+	require.NoError(t, own.err)
 	return own.node
 }
 
@@ -145,9 +145,7 @@ func (n *node) run(action string) error {
 func (n *node) do(t testing.TB, action string) time.Duration {
 	t.Helper()
 	start := time.Now()
-	if err := n.run(action); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, n.run(action))
 	return time.Since(start)
 }
 

@@ -5,6 +5,9 @@ import (
 	"net/url"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/tcpproxy"
 )
 
@@ -12,9 +15,7 @@ import (
 func startProxy(t testing.TB, b *broker, listeners ...net.Listener) *tcpproxy.Proxy {
 	t.Helper()
 	u, err := url.Parse(b.url)
-	if err != nil {
-		t.Fatal("MILLRACE_RABBITMQ_URL is no valid URL")
-	}
+	require.NoError(t, err, "MILLRACE_RABBITMQ_URL is no valid URL")
 	var p *tcpproxy.Proxy
 	if len(listeners) > 0 {
 		p = tcpproxy.Serve(listeners[0], u.Host)
@@ -22,9 +23,7 @@ func startProxy(t testing.TB, b *broker, listeners ...net.Listener) *tcpproxy.Pr
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, p.Close())
 	})
 	return p
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/amqpbus"
@@ -36,9 +37,7 @@ func TestAnOrderlyStopBehindASlowBroker(t *testing.T) {
 
 			sub := sourcetest.Subscriber(stopping.Driver(), group, messages)
 			ch, err := sub.Subscribe(t.Context(), topic)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var taken []*message.Message
 			for range messages {
 				taken = append(taken, next(t, ch))
@@ -54,9 +53,7 @@ func TestAnOrderlyStopBehindASlowBroker(t *testing.T) {
 			closed := make(chan error, 1)
 			go func() { closed <- sub.Close() }()
 			time.AfterFunc(500*time.Millisecond, func() { p.Stall(false) }) // the fault, whatever comes within it
-			if err := <-closed; err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, <-closed)
 
 			rest := sourcetest.Subscriber(publisher.Driver(), group, messages)
 			if ch, err = rest.Subscribe(t.Context(), topic); err != nil {
@@ -74,9 +71,7 @@ func TestAnOrderlyStopBehindASlowBroker(t *testing.T) {
 			if again > 0 {
 				t.Errorf("%d of %d messages came again after they were acknowledged", again, len(handled))
 			}
-			if err := rest.Close(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, rest.Close())
 		})
 	}
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	amqp "github.com/rabbitmq/amqp091-go"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/amqpbus"
@@ -81,9 +83,7 @@ func TestReturnsOfCallsTogether(t *testing.T) {
 				topic := []string{routed, held, lost}[c%3]
 				err := opened.Publisher().Publish(topic, m)
 				if topic == lost {
-					if !errors.Is(err, amqpbus.ErrUnroutable) {
-						t.Errorf("to a topic that is not declared: got %v, want ErrUnroutable", err)
-					}
+					assert.ErrorIs(t, err, amqpbus.ErrUnroutable, "to a topic that is not declared:")
 				} else if err != nil {
 					t.Error(err)
 				}
@@ -133,13 +133,9 @@ func TestHeldTopic(t *testing.T) {
 		t.Errorf("lag: %v, %v", lags, err)
 	}
 	sub, err := opened.Subscriber(driver.RedriveGroup, bus.SubscriberConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ch, err := sub.Subscribe(t.Context(), topic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for range 2 {
 		m := next(t, ch)
 		if _, err := opened.Browse(t.Context(), topic, 1); !errors.Is(err, amqpbus.ErrBusy) {
@@ -147,9 +143,7 @@ func TestHeldTopic(t *testing.T) {
 		}
 		m.Ack()
 	}
-	if err := sub.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, sub.Close())
 	if got := b.waiting(t, topic); got[topic] != 0 {
 		t.Errorf("the queue %s holds %d messages, want none", topic, got[topic])
 	}
@@ -186,13 +180,9 @@ func TestPlainQueues(t *testing.T) {
 		return ch.Publish(b.exchange, "ChatMessageSent", true, false, amqp.Publishing{MessageId: "foreign", Body: []byte("hello")})
 	})
 	sub, err := opened.Subscriber(chat, bus.SubscriberConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ch, err := sub.Subscribe(t.Context(), b.exchange)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	first := next(t, ch)
 	if string(first.Payload) != "room#1" {
 		t.Errorf("the first is %s", first.Payload)
@@ -224,9 +214,7 @@ func TestPartitions(t *testing.T) {
 	publish(t, publisher, topic, batch...)
 	sum := map[string]int{}
 	queues := amqpbus.Queues(workers.Driver())
-	if len(queues) != 1+5+2 {
-		t.Fatalf("the queues are %v", queues)
-	}
+	require.Len(t, queues, 1+5+2, "the queues")
 	for q, n := range b.waiting(t, queues...) {
 		if n == 0 {
 			t.Errorf("queue %s got nothing of %d keys", q, keys)
@@ -234,9 +222,7 @@ func TestPartitions(t *testing.T) {
 		sum[strings.Split(q, ":")[1]] += n
 	}
 	for group, n := range sum {
-		if n != keys {
-			t.Errorf("group %s got %d messages, want %d", group, n, keys)
-		}
+		assert.Equalf(t, keys, n, "group %s got %d messages", group, n)
 	}
 	// Existing queues decide, not the number of a process.
 	declare(t, publisher, bus.Topic{Name: topic, Groups: []string{"one", "five", "default"}})
@@ -284,9 +270,7 @@ func TestNames(t *testing.T) {
 	for _, n := range b.waiting(t, amqpbus.Queues(opened.Driver())...) {
 		full += n
 	}
-	if full != 1 {
-		t.Errorf("%d queues took a message for one", full)
-	}
+	assert.Equal(t, 1, full, "queues took a message for one")
 }
 
 // A queue that exists with other properties is refused.
@@ -325,17 +309,13 @@ func TestPrefixKeepsApart(t *testing.T) {
 		for i, want := range []int{3, 1} {
 			sub := sourcetest.Subscriber([]*bus.Bus{staging, prod}[i].Driver(), "g", 1)
 			ch, err := sub.Subscribe(t.Context(), topic)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			m := <-ch
 			if first := keyed("k", want); string(m.Payload) != string(first.Payload) {
 				t.Errorf("%s: got %s, want %s", topic, m.Payload, first.Payload)
 			}
 			m.Ack()
-			if err := sub.Close(); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, sub.Close())
 		}
 		if letters, err := staging.Browse(t.Context(), topic+".dlq", 10); err != nil || len(letters) > 0 {
 			t.Errorf("staging has %d letters of prod (%v)", len(letters), err)

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/amqpbus"
 	busdriver "github.com/millrace-go/millrace/bus/driver"
@@ -65,16 +68,12 @@ func TestAbsentBroker(t *testing.T) {
 		"amqp://user:s3cret@127.0.0.1:1,127.0.0.1:2/?connect_timeout=1s": "connect to 127.0.0.1:2",
 	} {
 		opened, err := bus.Open(t.Context(), raw, scheme)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		err = opened.Ping(t.Context())
 		if fault.Of(err) != fault.Infrastructure || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: %v (%s); want it to say %s", raw, err, fault.Of(err), want)
 		}
-		if err := opened.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, opened.Close())
 	}
 }
 
@@ -99,17 +98,13 @@ func TestRefusedByTheBroker(t *testing.T) {
 	scheme := amqpbus.Scheme(amqpbus.Config{})
 	b.open(t, amqpbus.Config{}, "") // makes the exchange that is deleted at the end
 	u, err := url.Parse(b.rawURL(t, "", ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	vhost := *u
 	vhost.Path = "/no-such-vhost"
 	u.User = url.UserPassword("nobody", "s3cret")
 	for _, raw := range []string{u.String(), vhost.String()} {
 		opened, err := bus.Open(t.Context(), raw, scheme)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer opened.Close() //nolint:errcheck // it has no connection
 		if err = opened.Ping(t.Context()); fault.Of(err) != fault.Infrastructure {
 			t.Errorf("got %v (%s), want an infrastructure error", err, fault.Of(err))
@@ -127,9 +122,7 @@ func TestHosts(t *testing.T) {
 	t.Parallel()
 	b := rabbit(t)
 	u, err := url.Parse(b.url)
-	if err != nil {
-		t.Fatal("MILLRACE_RABBITMQ_URL is no valid URL")
-	}
+	require.NoError(t, err, "MILLRACE_RABBITMQ_URL is no valid URL")
 	opened := b.openAt(t, amqpbus.Config{}, "127.0.0.1:1,"+u.Host, "")
 	topic := unique("topic")
 	declare(t, opened, bus.Topic{Name: topic, Groups: []string{"g"}})
@@ -139,14 +132,10 @@ func TestHosts(t *testing.T) {
 func TestPingEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts and says nothing
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close() //nolint:errcheck // nothing to lose
 	opened, err := bus.Open(t.Context(), "amqp://"+l.Addr().String()+"/", amqpbus.Scheme(amqpbus.Config{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer opened.Close() //nolint:errcheck // it has no connection
 	short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
@@ -166,9 +155,7 @@ func TestTLS(t *testing.T) {
 	b := rabbit(t)
 	cert, other := certtest.New(t, "rabbit.test"), certtest.New(t, "rabbit.test")
 	secure, err := tls.Listen("tcp", "127.0.0.1:0", cert.Server())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	startProxy(t, b, secure)
 	at := secure.Addr().String()
 	sealed := strings.Replace(b.rawURL(t, at, ""), "amqp://", "amqps://", 1) + "&server_name_indication=rabbit.test"

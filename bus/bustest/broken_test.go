@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/bus"
@@ -161,9 +163,7 @@ func TestAnUnorderedDriverPasses(t *testing.T) {
 				err := runCase(t, c.Name, func(d busdriver.Driver) busdriver.Driver {
 					return broken{Driver: d, deliver: reverses, unordered: true}
 				})
-				if err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, err)
 			})
 		})
 	}
@@ -188,9 +188,7 @@ func runCase(t *testing.T, name string, wrap func(busdriver.Driver) busdriver.Dr
 		return bus.New("broken", wrap(b.Driver())), nil
 	}
 	b, err := again()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() {
 		b.Close() //nolint:errcheck // it may be broken
 		for _, d := range under {
@@ -230,9 +228,7 @@ func TestASchemeThatTakesAnyParameterFails(t *testing.T) {
 	err := bustest.Cases()[i].Test(t.Context(), bustest.Env{OpenURL: func(ctx context.Context, query string) (*bus.Bus, error) {
 		return bus.Open(ctx, "careless://?"+query, scheme)
 	}})
-	if err == nil {
-		t.Error("the case passed")
-	}
+	assert.Error(t, err, "the case passed")
 }
 
 func TestEveryRuleNamesACaseAndAFlag(t *testing.T) {

@@ -2,10 +2,12 @@ package kafkabus_test
 
 import (
 	"context"
-	"errors"
 	"net"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
@@ -15,9 +17,7 @@ import (
 func mute(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var conns []net.Conn
 	done := make(chan struct{})
 	go func() {
@@ -59,9 +59,7 @@ func TestQuestionsEnd(t *testing.T) {
 			b := openBus(t, kafkabus.Config{}, url+"?lag=all")
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer cancel()
-			if err := ask(ctx, b); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("at the end of its context: %v", err)
-			}
+			assert.ErrorIs(t, ask(ctx, b), context.DeadlineExceeded, "at the end of its context")
 			done := make(chan error, 1)
 			go func() { done <- ask(context.WithoutCancel(t.Context()), b) }()
 			select {
@@ -69,15 +67,9 @@ func TestQuestionsEnd(t *testing.T) {
 				t.Fatalf("a silent broker answers: %v", err)
 			case <-time.After(50 * time.Millisecond):
 			}
-			if err := b.Close(); err != nil {
-				t.Error(err)
-			}
-			if err := <-done; !errors.Is(err, bus.ErrClosed) {
-				t.Errorf("at Close: %v", err)
-			}
-			if err := ask(t.Context(), b); !errors.Is(err, bus.ErrClosed) {
-				t.Errorf("after Close: %v", err)
-			}
+			assert.NoError(t, b.Close())
+			assert.ErrorIs(t, <-done, bus.ErrClosed, "at Close")
+			assert.ErrorIs(t, ask(t.Context(), b), bus.ErrClosed, "after Close")
 			if took := time.Since(began); took > 5*time.Second { // a request takes up to twice that by itself
 				t.Errorf("that took %v", took)
 			}

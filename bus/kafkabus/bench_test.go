@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace-go/millrace/bus"
@@ -41,9 +43,7 @@ const benchMessages = 120_000
 func benchTopic(b *testing.B, bs *bus.Bus) string {
 	b.Helper()
 	topic := name("bench")
-	if err := bs.Declare(b.Context(), bus.Topic{Name: topic, Partitions: 6}); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, bs.Declare(b.Context(), bus.Topic{Name: topic, Partitions: 6}))
 	return topic
 }
 
@@ -56,14 +56,10 @@ func flatOut(b *testing.B, producer *kgo.Client, topic string, messages []*messa
 			r.Headers = append(r.Headers, kgo.RecordHeader{Key: k, Value: []byte(v)})
 		}
 		producer.Produce(b.Context(), r, func(_ *kgo.Record, err error) {
-			if err != nil {
-				b.Error(err)
-			}
+			assert.NoError(b, err)
 		})
 	}
-	if err := producer.Flush(b.Context()); err != nil {
-		b.Error(err)
-	}
+	assert.NoError(b, producer.Flush(b.Context()))
 }
 
 // publishing publishes with so many callers, and chunk messages per call.
@@ -170,9 +166,7 @@ func drain(b *testing.B, start func(handled func()) (stop func())) drained {
 // used returns the CPU time of this process.
 func used(b *testing.B) time.Duration {
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Error(err)
-	}
+	assert.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
@@ -185,17 +179,13 @@ func run(b *testing.B, bs *bus.Bus, topic string, window int, handled func()) (s
 			return nil
 		}})
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	ctx, cancel := context.WithCancel(b.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- r.Run(ctx) }()
 	return func() {
 		cancel()
-		if err := <-ended; err != nil {
-			b.Error(err)
-		}
+		assert.NoError(b, <-ended)
 	}
 }
 
@@ -204,9 +194,7 @@ func pollBare(b *testing.B, topic string, handled func()) (stop func()) {
 	c, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(servicetest.Kafka(b), ",")...), kgo.ConsumeTopics(topic),
 		kgo.ConsumerGroup(name("bare")), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.AutoCommitInterval(500*time.Millisecond))
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	var polls sync.WaitGroup
 	polls.Go(func() {
 		for {

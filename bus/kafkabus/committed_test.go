@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -20,9 +22,7 @@ func transactional(t *testing.T, url, topic string) *kgo.Client {
 		kgo.SeedBrokers(strings.Split(strings.Trim(strings.TrimPrefix(url, "kafka://"), "/"), ",")...),
 		kgo.DefaultProduceTopic(topic), kgo.TransactionalID(name("transaction")),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(theirs.Close)
 	return theirs
 }
@@ -30,21 +30,15 @@ func transactional(t *testing.T, url, topic string) *kgo.Client {
 // produce begins a transaction with some messages.
 func produce(t *testing.T, theirs *kgo.Client, payloads ...string) {
 	t.Helper()
-	if err := theirs.BeginTransaction(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, theirs.BeginTransaction())
 	for _, p := range payloads {
-		if err := theirs.ProduceSync(t.Context(), kgo.StringRecord(p)).FirstErr(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, theirs.ProduceSync(t.Context(), kgo.StringRecord(p)).FirstErr())
 	}
 }
 
 func finish(t *testing.T, theirs *kgo.Client, end kgo.TransactionEndTry) {
 	t.Helper()
-	if err := theirs.EndTransaction(t.Context(), end); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, theirs.EndTransaction(t.Context(), end))
 }
 
 // Browse and Pending show the messages that a consumer receives: no records of aborted or
@@ -52,9 +46,7 @@ func finish(t *testing.T, theirs *kgo.Client, end kgo.TransactionEndTry) {
 func TestCommittedMessagesAreShown(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		b, topic, group := openBus(t, kafkabus.Config{}, url), name("topic"), name("group")
-		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 1, Groups: []string{group}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 1, Groups: []string{group}}))
 		theirs := transactional(t, url, topic)
 		produce(t, theirs, "aborted", "aborted", "aborted")
 		finish(t, theirs, kgo.TryAbort)
@@ -69,9 +61,7 @@ func TestCommittedMessagesAreShown(t *testing.T) {
 
 		shown := func(all []*message.Message, err error) string {
 			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var payloads []string
 			for _, m := range all {
 				payloads = append(payloads, string(m.Payload))
@@ -84,23 +74,15 @@ func TestCommittedMessagesAreShown(t *testing.T) {
 			{"Browse 10", newest(10), "one two three"}, {"Browse 2", newest(2), "two three"}, {"Browse 1", newest(1), "three"},
 			{"Pending 10", oldest(10), "one two three"}, {"Pending 2", oldest(2), "one two"},
 		} {
-			if tc.got != tc.want {
-				t.Errorf("%s while a transaction is open: %q, want %q", tc.what, tc.got, tc.want)
-			}
+			assert.Equalf(t, tc.want, tc.got, "%s while a transaction is open", tc.what)
 		}
 		finish(t, theirs, kgo.TryCommit)
 		// A group whose offset is inside of an aborted transaction.
 		offsets := kadm.Offsets{}
 		offsets.AddOffset(topic, 0, 1, -1)
-		if err := kadm.NewClient(theirs).CommitAllOffsets(t.Context(), group, offsets); err != nil {
-			t.Fatal(err)
-		}
-		if got := newest(3); got != "two three four" {
-			t.Errorf("Browse 3 of committed messages is %q", got)
-		}
-		if got := oldest(10); got != "one two three four" {
-			t.Errorf("Pending from an aborted transaction is %q", got)
-		}
+		require.NoError(t, kadm.NewClient(theirs).CommitAllOffsets(t.Context(), group, offsets))
+		assert.Equal(t, "two three four", newest(3), "Browse 3 of committed messages")
+		assert.Equal(t, "one two three four", oldest(10), "Pending from an aborted transaction")
 	})
 }
 
@@ -109,16 +91,12 @@ func TestCommittedMessagesAreShown(t *testing.T) {
 func TestLagPassesOverMarkers(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		b, topic, group := openBus(t, kafkabus.Config{}, url), name("topic"), name("group")
-		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 1, Groups: []string{group}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 1, Groups: []string{group}}))
 		theirs := transactional(t, url, topic)
 		lag := func(what string, want int) {
 			t.Helper()
 			all, err := b.Lag(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			i := slices.IndexFunc(all, func(l bus.Lag) bool { return l.Topic == topic && l.Group == group })
 			if i < 0 || all[i].Messages != want || want == 0 && !all[i].Oldest.IsZero() {
 				t.Errorf("%s: lag is %+v, want %d", what, all, want)
@@ -128,9 +106,7 @@ func TestLagPassesOverMarkers(t *testing.T) {
 			t.Helper()
 			sub := subscriber(t, b, group, 10)
 			expect(t, subscribe(t, sub, topic), payloads...)
-			if err := sub.Close(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, sub.Close())
 		}
 		produce(t, theirs, "one", "two")
 		finish(t, theirs, kgo.TryCommit)

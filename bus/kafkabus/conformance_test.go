@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace-go/millrace/bus"
@@ -20,9 +21,7 @@ func TestConformance(t *testing.T) {
 		scheme := kafkabus.Scheme(cfg)
 		open := func(t *testing.T) *bus.Bus {
 			b, err := bus.Open(t.Context(), url, scheme)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return b
 		}
 		bustest.Run(t, open,

@@ -2,13 +2,14 @@ package kafkabus_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -35,9 +36,7 @@ func TestDeclare(t *testing.T) {
 		err := b.Declare(t.Context(),
 			bus.Topic{Name: "plain"},
 			bus.Topic{Name: "full", Partitions: 7, Replication: 3, Retention: time.Hour})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	if n := len(c.PartitionInfos("plain")); n != 4 {
 		t.Errorf("plain has %d partitions, want 4 of the URL", n)
@@ -54,15 +53,9 @@ func TestDeclare(t *testing.T) {
 		}
 	}
 	// Another retention is set; no retention leaves it unchanged.
-	if err := b.Declare(t.Context(), bus.Topic{Name: "full", Retention: 2 * time.Hour}, bus.Topic{Name: "plain"}); err != nil {
-		t.Fatal(err)
-	}
-	if got := setting(c, "full", "retention.ms"); got != "7200000" {
-		t.Errorf("the retention of full is %s, want 7200000", got)
-	}
-	if got := setting(c, "plain", "retention.ms"); got != "86400000" {
-		t.Errorf("the retention of plain is %s, want 86400000", got)
-	}
+	require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: "full", Retention: 2 * time.Hour}, bus.Topic{Name: "plain"}))
+	assert.Equal(t, "7200000", setting(c, "full", "retention.ms"), "the retention of full")
+	assert.Equal(t, "86400000", setting(c, "plain", "retention.ms"), "the retention of plain")
 	// A topic that is used before it is declared.
 	publish(t, b, "used", keyed("k", "1"))
 	if n := len(c.PartitionInfos("used")); n != 4 {
@@ -74,9 +67,7 @@ func TestDeclareErrors(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		b := openBus(t, kafkabus.Config{}, url)
 		topic := name("topic")
-		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 2}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 2}))
 		for _, tc := range []struct {
 			topic bus.Topic
 			say   []string
@@ -93,19 +84,13 @@ func TestDeclareErrors(t *testing.T) {
 				continue
 			}
 			for _, want := range tc.say {
-				if !strings.Contains(err.Error(), want) {
-					t.Errorf("%+v: %v; want it to say %q", tc.topic, err, want)
-				}
+				assert.Containsf(t, err.Error(), want, "%+v: %v; want it to say %q", tc.topic, err, want)
 			}
 		}
-		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 3}); !errors.Is(err, kafkabus.ErrTopic) {
-			t.Errorf("got %v, want ErrTopic", err)
-		}
+		assert.ErrorIs(t, b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 3}), kafkabus.ErrTopic)
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := b.Declare(ended, bus.Topic{Name: name("topic")}); !errors.Is(err, context.Canceled) {
-			t.Errorf("with an ended context: %v", err)
-		}
+		assert.ErrorIs(t, b.Declare(ended, bus.Topic{Name: name("topic")}), context.Canceled, "with an ended context")
 	})
 }
 
@@ -119,20 +104,12 @@ func TestDeclareKeepsOffsets(t *testing.T) {
 		sub := subscriber(t, b, group, 10)
 		ch := subscribe(t, sub, topic)
 		receive(t, ch) // nothing committed yet
-		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
-			t.Fatalf("while a member is at work: %v", err)
-		}
-		if err := sub.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}), "while a member is at work")
+		require.NoError(t, sub.Close())
 		sub = subscriber(t, b, group, 10)
 		expect(t, subscribe(t, sub, topic), "1")
-		if err := sub.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, sub.Close())
+		require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}))
 		expect(t, subscribe(t, subscriber(t, b, group, 10), topic), "2")
 	})
 }
@@ -149,12 +126,8 @@ func TestDeclareWhileCoordinatorsLoad(t *testing.T) {
 				c := fake(t)
 				b := openBus(t, kafkabus.Config{}, urlOf(c))
 				f := c.Fault(kfake.Fault{Keys: []kmsg.Key{request}, Err: loading, Count: 6})
-				if err := b.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"g"}}); err != nil {
-					t.Fatal(err)
-				}
-				if err := f.Wait(t.Context(), 6); err != nil {
-					t.Error(err)
-				}
+				require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"g"}}))
+				assert.NoError(t, f.Wait(t.Context(), 6))
 			})
 		}
 	}
@@ -166,31 +139,21 @@ func TestLagOfGroups(t *testing.T) {
 	c := fake(t)
 	a, b := openBus(t, kafkabus.Config{}, urlOf(c)), openBus(t, kafkabus.Config{}, urlOf(c))
 	all := openBus(t, kafkabus.Config{}, urlOf(c)+"?lag=all")
-	if err := a.Declare(t.Context(), bus.Topic{Name: "one", Groups: []string{"x", "y"}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Declare(t.Context(), bus.Topic{Name: "two", Groups: []string{"x"}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.Declare(t.Context(), bus.Topic{Name: "one", Groups: []string{"x", "y"}}))
+	require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: "two", Groups: []string{"x"}}))
 	publish(t, a, "one", keyed("k", "1"), keyed("l", "2"), keyed("m", "3"))
 	for _, tc := range []struct {
 		b    *bus.Bus
 		want string
 	}{{a, "one x 3, one y 3"}, {b, "two x 0"}, {all, "one x 3, one y 3, two x 0"}} {
 		found, err := tc.b.Lag(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var got []string
 		for _, l := range found {
 			got = append(got, l.Topic+" "+l.Group+" "+string(rune('0'+l.Messages)))
-			if (l.Messages == 0) != l.Oldest.IsZero() {
-				t.Errorf("%+v", l)
-			}
+			assert.Equalf(t, l.Oldest.IsZero(), (l.Messages == 0), "%+v", l)
 		}
-		if strings.Join(got, ", ") != tc.want {
-			t.Errorf("lag is %v, want %s", got, tc.want)
-		}
+		assert.Equalf(t, tc.want, strings.Join(got, ", "), "lag is %v", got)
 	}
 }
 
@@ -209,9 +172,7 @@ func TestLookingWhileLeadersMove(t *testing.T) {
 	t.Parallel()
 	c := fake(t, kfake.NumBrokers(3))
 	b := openBus(t, kafkabus.Config{}, urlOf(c))
-	if err := b.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"g"}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"g"}}))
 	for _, k := range []string{"a", "b", "c", "d"} {
 		publish(t, b, "topic", keyed(k, k))
 	}
@@ -240,9 +201,7 @@ func TestLookingWhileLeadersMove(t *testing.T) {
 func TestTopicsAreFound(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		b, topic, absent := openBus(t, kafkabus.Config{}, url), name("topic"), name("topic")
-		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{driver.RedriveGroup}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{driver.RedriveGroup}}))
 		for range 2 {
 			for name, want := range map[string]bool{topic: true, absent: false} {
 				if found, err := b.Topics(t.Context(), name); err != nil || (len(found) == 1) != want {
@@ -276,17 +235,13 @@ func TestAutocreate(t *testing.T) {
 		if found, err := b.Topics(t.Context(), topic); err != nil || len(found) != 0 {
 			t.Fatalf("the topic was made: %v", err)
 		}
-		if err := b.Declare(t.Context(), bus.Topic{Name: topic}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: topic}))
 		publish(t, b, topic, m)
 		expect(t, subscribe(t, subscriber(t, b, name("group"), 1), topic), "1")
 
 		// Created by another program.
 		topic = name("topic")
-		if err := openBus(t, kafkabus.Config{}, url).Declare(t.Context(), bus.Topic{Name: topic}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, openBus(t, kafkabus.Config{}, url).Declare(t.Context(), bus.Topic{Name: topic}))
 		publish(t, b, topic, m)
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -219,9 +220,7 @@ func (e *events) await(t *testing.T, level slog.Level) {
 		if n > 0 {
 			return
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("nothing was logged at level %s", level)
-		}
+		require.Falsef(t, time.Now().After(deadline), "nothing was logged at level %s", level)
 	}
 }
 
@@ -242,9 +241,7 @@ func TestBrokerRestart(t *testing.T) {
 			break
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { c.Close() }) // after the bus
 	log := &events{Handler: slog.DiscardHandler, n: map[slog.Level]int{}}
 	b := openBus(t, kafkabus.Config{Partitions: 1, Logger: slog.New(alwaysOn{log})}, urlOf(c))
@@ -261,9 +258,7 @@ func TestBrokerRestart(t *testing.T) {
 	if c, err = start(); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-published; err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, <-published)
 	m := receive(t, ch)
 	if string(m.Payload) == "1" { // acknowledged, and not committed before
 		m.Ack()
@@ -293,9 +288,7 @@ func TestCloseWithoutBroker(t *testing.T) {
 	t.Parallel()
 	c := fake(t)
 	b, err := bus.Open(t.Context(), urlOf(c), kafkabus.Scheme(kafkabus.Config{Logger: quiet, CommitInterval: time.Hour}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	topic := name("topic")
 	publish(t, b, topic, keyed("k", "1"))
 	sub := subscriber(t, b, name("group"), 10)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace-go/millrace/event"
@@ -31,9 +32,7 @@ func FuzzDecode(f *testing.F) {
 		var r kgo.Record
 		encode(&r, m, string(key))
 		size, err := sizeOf(m, string(key))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		again := messages([]*kgo.Record{&r})[0]
 		if again.UUID != m.UUID || !maps.Equal(again.Metadata, m.Metadata) || string(again.Payload) != string(value) {
 			t.Fatalf("%+v comes back as %+v", m, again)
@@ -54,9 +53,7 @@ func FuzzRecord(f *testing.F) {
 		var r kgo.Record
 		encode(&r, m, key)
 		_, err := sizeOf(m, key)
-		if (err != nil) != (name == idHeader) {
-			t.Fatalf("metadata %q: %v", name, err)
-		}
+		require.Equalf(t, (name == idHeader), (err != nil), "metadata %q: %v", name, err)
 		if err != nil {
 			return
 		}

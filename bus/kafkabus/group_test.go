@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -188,9 +190,7 @@ func rebalances(t *testing.T, url string) (group string) {
 	group = name("group")
 	cfg := kafkabus.Config{Partitions: 6, SessionTimeout: 6 * time.Second}
 	source := openBus(t, cfg, url)
-	if err := source.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, source.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}))
 	l := newLedger(t)
 	stopped := l.publish(source, topic, keys)
 	var members []*member
@@ -303,12 +303,8 @@ func TestCloseHandsOverAtOnce(t *testing.T) {
 		expect(t, ch, "1")
 		held := receive(t, ch)
 		other := subscribe(t, subscriber(t, b, group, 2), topic)
-		if err := sub.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if held.Context().Err() == nil {
-			t.Error("the context goes on after Close")
-		}
+		require.NoError(t, sub.Close())
+		assert.Error(t, held.Context().Err(), "the context goes on after Close")
 		start := time.Now()
 		expect(t, other, "2", "3")
 		if took := time.Since(start); took > 6*time.Second {

@@ -10,6 +10,8 @@ import (
 	"github.com/IBM/sarama"
 	watermillkafka "github.com/ThreeDotsLabs/watermill-kafka/v3/pkg/kafka"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace-go/millrace/bus"
@@ -25,15 +27,11 @@ func TestInteroperatesWithWatermillKafka(t *testing.T) {
 		marshaler := watermillkafka.NewWithPartitioningMarshaler(func(_ string, m *message.Message) (string, error) { return event.Key(m), nil })
 		b := openBus(t, kafkabus.Config{}, url)
 		topic, group := name("topic"), name("group")
-		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 6}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 6}))
 		conf := watermillkafka.DefaultSaramaSyncPublisherConfig()
 		conf.Version = sarama.V2_8_0_0
 		theirs, err := watermillkafka.NewPublisher(watermillkafka.PublisherConfig{Brokers: brokers, Marshaler: marshaler, OverwriteSaramaConfig: conf}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		// Alternately, so that the order of a key shows whether both choose one partition.
 		const keys, each = 10, 6
 		sent := map[string]*message.Message{}
@@ -45,14 +43,10 @@ func TestInteroperatesWithWatermillKafka(t *testing.T) {
 				}
 				m.Metadata.Set("ce_type", "좌석")
 				sent[m.UUID] = m
-				if pub := []message.Publisher{theirs, b.Publisher()}[n%2]; pub.Publish(topic, m) != nil {
-					t.Fatal("publishing failed")
-				}
+				require.NoError(t, []message.Publisher{theirs, b.Publisher()}[n%2].Publish(topic, m), "publishing failed")
 			}
 		}
-		if err := theirs.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, theirs.Close())
 		check := func(who string, ch <-chan *message.Message) {
 			t.Helper()
 			next := map[string]int{}
@@ -74,13 +68,9 @@ func TestInteroperatesWithWatermillKafka(t *testing.T) {
 		sub, err := watermillkafka.NewSubscriber(watermillkafka.SubscriberConfig{
 			Brokers: brokers, Unmarshaler: marshaler, OverwriteSaramaConfig: conf, ConsumerGroup: name("group"),
 		}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		check("Watermill's subscriber", subscribe(t, sub, topic))
-		if err := sub.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, sub.Close())
 	})
 }
 
@@ -89,9 +79,7 @@ func TestAbortedTransactions(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		b := openBus(t, kafkabus.Config{}, url)
 		topic := name("topic")
-		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 1}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 1}))
 		theirs := transactional(t, url, topic)
 		for i, end := range []kgo.TransactionEndTry{kgo.TryAbort, kgo.TryCommit, kgo.TryAbort} {
 			produce(t, theirs, slices.Repeat([]string{strconv.Itoa(i)}, 3)...)

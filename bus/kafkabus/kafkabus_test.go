@@ -9,6 +9,8 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/millrace-go/millrace/bus"
@@ -21,9 +23,7 @@ import (
 func fake(t testing.TB, opts ...kfake.Opt) *kfake.Cluster {
 	t.Helper()
 	c, err := kfake.NewCluster(append([]kfake.Opt{kfake.NumBrokers(1)}, opts...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -58,13 +58,9 @@ func openBus(t testing.TB, cfg kafkabus.Config, url string) *bus.Bus {
 		cfg.Logger = quiet
 	}
 	b, err := bus.Open(t.Context(), url, kafkabus.Scheme(cfg))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
+		assert.NoError(t, b.Close(), "close")
 	})
 	return b
 }
@@ -88,9 +84,7 @@ func subscriber(t testing.TB, b *bus.Bus, group string, window int) message.Subs
 func subscribe(t testing.TB, sub message.Subscriber, topic string) <-chan *message.Message {
 	t.Helper()
 	ch, err := sub.Subscribe(context.WithoutCancel(t.Context()), topic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return ch
 }
 

@@ -86,9 +86,7 @@ func TestReleaseBefore(t *testing.T) {
 		topic, group := name("topic"), name("group")
 		cfg := kafkabus.Config{Partitions: 6, SessionTimeout: 6 * time.Second}
 		source := openBus(t, cfg, url)
-		if err := source.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, source.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}))
 		l := newLedger(t)
 		stopped := l.publish(source, topic, 24)
 		members := []*member{l.consumeAsBefore(brokers, group, topic), l.consumeAsBefore(brokers, group, topic)}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -21,9 +22,7 @@ func TestPrefixKeepsApart(t *testing.T) {
 		}
 		prod, staging := at("prod", ""), at("staging", "")
 		for _, b := range []*bus.Bus{prod, staging} {
-			if err := b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}))
 		}
 		publish(t, prod, topic, keyed("k", "of prod"))
 		want := bus.Lag{Topic: topic, Group: group}
@@ -45,9 +44,7 @@ func TestPrefixKeepsApart(t *testing.T) {
 		for of, b := range map[string]*bus.Bus{"staging": staging, "prod": prod} {
 			sub := subscriber(t, b, group, 1)
 			expect(t, subscribe(t, sub, topic), "of "+of)
-			if err := sub.Close(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, sub.Close())
 		}
 		keepsGroupsApart(t, prod, staging, topic, group)
 		for _, b := range []*bus.Bus{prod, staging} {
@@ -76,24 +73,19 @@ func keepsGroupsApart(t *testing.T, prod, staging *bus.Bus, topic, group string)
 		return all[0]
 	}
 	ended(staging)
-	if _, err := staging.ResetGroup(t.Context(), topic, group, bus.Place{}, false); err != nil {
-		t.Fatal(err)
-	}
+	_, err := staging.ResetGroup(t.Context(), topic, group, bus.Place{}, false)
+	require.NoError(t, err)
 	if s, p := ended(staging).Messages, ended(prod).Messages; s != 1 || p != 0 {
 		t.Errorf("after a reset of staging it is %d messages behind, prod %d", s, p)
 	}
-	err := staging.Read(t.Context(), topic, bus.Place{}, func(m *message.Message) error {
+	err = staging.Read(t.Context(), topic, bus.Place{}, func(m *message.Message) error {
 		if string(m.Payload) != "of staging" {
 			t.Errorf("staging reads %s", m.Payload)
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := staging.DeleteGroup(t.Context(), topic, group); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, staging.DeleteGroup(t.Context(), topic, group))
 	if all, err := staging.Groups(t.Context()); err != nil || len(all) != 0 {
 		t.Errorf("staging has %v (%v), and its group is deleted", all, err)
 	}

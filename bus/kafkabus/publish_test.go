@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -28,9 +30,7 @@ import (
 func payloads(t *testing.T, b *bus.Bus, topic string) map[string][]string {
 	t.Helper()
 	all, err := b.Browse(t.Context(), topic, 1_000_000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out := map[string][]string{}
 	for _, m := range all {
 		out[event.Key(m)] = append(out[event.Key(m)], string(m.Payload))
@@ -79,9 +79,7 @@ func publishUnderFaults(t *testing.T, faults []*kerr.Error) {
 	c := fake(t, kfake.NumBrokers(3))
 	b := openBus(t, kafkabus.Config{Replication: 3}, urlOf(c))
 	topic := name("topic")
-	if err := b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 6}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 6}))
 	const callers, calls = 8, 60
 	ctx, stop := context.WithCancel(t.Context())
 	var chaos sync.WaitGroup
@@ -135,9 +133,7 @@ func publishUnderFaults(t *testing.T, faults []*kerr.Error) {
 						batch = append(batch, keyed(fmt.Sprint(key, caller), strconv.Itoa(want[caller])))
 					}
 				}
-				if err := b.Publisher().Publish(topic, batch...); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, b.Publisher().Publish(topic, batch...))
 				select {
 				case through <- struct{}{}:
 				default:
@@ -184,9 +180,7 @@ func TestLostProducerState(t *testing.T) {
 			want = append(want, strconv.Itoa(len(want)))
 			publish(t, b, topic, keyed("k", want[len(want)-1]))
 		}
-		if h.Hits() != 1 {
-			t.Errorf("fault %d was not met", i)
-		}
+		assert.Equalf(t, 1, h.Hits(), "fault %d was not met", i)
 	}
 	if got := payloads(t, b, topic)["k"]; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("the key has %v, want %v", got, want)
@@ -209,9 +203,7 @@ func TestRefusedMessageFailsAlone(t *testing.T) {
 func refusedMessage(t *testing.T, url string, size int) {
 	b := openBus(t, kafkabus.Config{}, url)
 	topic := name("topic")
-	if err := b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 1}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 1}))
 	huge := make([]byte, size)
 	for i := range huge {
 		huge[i] = byte(rand.Uint32()) // does not compress
@@ -222,17 +214,13 @@ func refusedMessage(t *testing.T, url string, size int) {
 	var wg sync.WaitGroup
 	wg.Go(func() { // in the same batches
 		for n := range 50 {
-			if err := b.Publisher().Publish(topic, keyed("other", strconv.Itoa(n))); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, b.Publisher().Publish(topic, keyed("other", strconv.Itoa(n))))
 		}
 	})
 	err := b.Publisher().Publish(topic, call...)
 	wg.Wait()
 	var failed *bus.PublishError
-	if !errors.As(err, &failed) {
-		t.Fatalf("got %v, want a PublishError", err)
-	}
+	require.Truef(t, errors.As(err, &failed), "got %v, want a PublishError", err)
 	p, r, n := driver.Published, driver.Refused, driver.NotSent
 	if want := []driver.Outcome{p, p, r, p, n, p, n}; fmt.Sprint(failed.Outcomes) != fmt.Sprint(want) {
 		t.Errorf("outcomes are %v, want %v", failed.Outcomes, want)
@@ -268,9 +256,7 @@ func TestUnknownOutcome(t *testing.T) {
 	if !errors.As(err, &failed) || fault.Of(err) != fault.Infrastructure {
 		t.Fatalf("got %v (%v), want a PublishError of infrastructure", err, fault.Of(err))
 	}
-	if failed.Outcomes[0] != driver.Unknown {
-		t.Errorf("the message is %s, want unknown", failed.Outcomes[0])
-	}
+	assert.Equal(t, driver.Unknown, failed.Outcomes[0], "the message")
 	if !strings.Contains(err.Error(), "2s") || !strings.Contains(err.Error(), "time") {
 		t.Errorf("the error says %q", err)
 	}
@@ -280,9 +266,7 @@ func TestUnknownOutcome(t *testing.T) {
 	if repeated > 0 { // a batch that took too long may have been stored
 		got = slices.Compact(got)
 	}
-	if fmt.Sprint(got) != "[0 1 3 4]" {
-		t.Errorf("the key has %v, want what was stored and what came after", got)
-	}
+	assert.Equalf(t, "[0 1 3 4]", fmt.Sprint(got), "the key has %v, want what was stored and what came after", got)
 }
 
 // The end of a message's context ends the call; messages that were not sent then are not
@@ -356,9 +340,7 @@ func TestPublishBuffer(t *testing.T) {
 		select {
 		case <-done:
 			over = true
-			if most != 2 {
-				t.Errorf("%d messages of 4 kB were in memory, want 2", most)
-			}
+			assert.Equal(t, 2, most, "messages of 4 kB were in memory")
 		case <-time.After(time.Millisecond):
 			most = max(most, kafkabus.Waiting(b.Driver()))
 		}
@@ -374,24 +356,18 @@ func TestCloseEndsPublishing(t *testing.T) {
 	t.Parallel()
 	c := fake(t)
 	b, err := bus.Open(t.Context(), urlOf(c), kafkabus.Scheme(kafkabus.Config{Logger: quiet}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	publish(t, b, "topic", keyed("k", "0"))
 	c.Fault(kfake.Fault{Keys: onlyProduce, Topic: "topic", Err: kerr.NotEnoughReplicas, Count: -1})
 	done := make(chan error, 1)
 	go func() { done <- b.Driver().Publisher().Publish("topic", keyed("k", "1")) }()
 	kafkabus.AwaitWaiting(t, b.Driver(), 1)
 	start := time.Now()
-	if err := b.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, b.Close())
 	if took := time.Since(start); took > 15*time.Second {
 		t.Errorf("Close took %v", took)
 	}
-	if err := <-done; !errors.Is(err, bus.ErrClosed) {
-		t.Errorf("got %v, want ErrClosed", err)
-	}
+	assert.ErrorIs(t, <-done, bus.ErrClosed)
 }
 
 // A topic that was deleted is created again by the next message.
@@ -401,9 +377,7 @@ func TestDeletedTopicIsMadeAgain(t *testing.T) {
 	b := openBus(t, kafkabus.Config{PublishTimeout: time.Second}, urlOf(c))
 	topic := name("topic")
 	accepted(t, b, topic, keyed("k", "0"))
-	if err := c.DeleteTopic(topic); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.DeleteTopic(topic))
 	accepted(t, b, topic, keyed("k", "1"))
 	if got := payloads(t, b, topic)["k"]; len(got) == 0 {
 		t.Error("the topic is empty")
@@ -419,19 +393,13 @@ func TestTopicChangesUnderPublisher(t *testing.T) {
 	deleted, remade := name("topic"), name("topic")
 	for _, topic := range []string{deleted, remade} {
 		publish(t, b, topic, keyed("a", "0"), keyed("b", "0"), keyed("c", "0"))
-		if err := c.DeleteTopic(topic); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.DeleteTopic(topic))
 	}
-	if err := c.CreateTopic(remade, 5, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.CreateTopic(remade, 5, nil))
 	for _, topic := range []string{deleted, remade} {
 		publish(t, b, topic, keyed("a", "1"), keyed("b", "1"), keyed("c", "1"))
 		publish(t, b, topic, keyed("a", "2"), keyed("d", "2"))
-		if got := fmt.Sprint(payloads(t, b, topic)); got != "map[a:[1 2] b:[1] c:[1] d:[2]]" {
-			t.Errorf("the topic has %s", got)
-		}
+		assert.Equal(t, "map[a:[1 2] b:[1] c:[1] d:[2]]", fmt.Sprint(payloads(t, b, topic)), "the topic")
 	}
 }
 
@@ -462,9 +430,7 @@ func TestNoLeader(t *testing.T) {
 	c := fake(t)
 	b := openBus(t, kafkabus.Config{PublishTimeout: 2 * time.Second}, urlOf(c))
 	topic := name("topic")
-	if err := b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 2}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 2}))
 	// The leader of one partition refuses, and then the client learns that both have none.
 	refusing := c.Fault(kfake.Fault{Keys: onlyProduce, Topic: topic, Partitions: []int32{0}, Err: kerr.NotLeaderForPartition, Count: -1})
 	lost := c.Fault(kfake.Fault{
@@ -484,12 +450,8 @@ func TestNoLeader(t *testing.T) {
 		slices.Sort(failed.Outcomes)
 		return fmt.Sprint(slices.Compact(failed.Outcomes))
 	}
-	if got := try("1"); got != "[published unknown]" {
-		t.Errorf("first the messages are %s", got)
-	}
-	if got := try("2"); got != "[not sent]" {
-		t.Errorf("then the messages are %s", got)
-	}
+	assert.Equal(t, "[published unknown]", try("1"), "first the messages")
+	assert.Equal(t, "[not sent]", try("2"), "then the messages")
 	refusing.Remove()
 	lost.Remove()
 	accepted(t, b, topic, keyed("k", "3"))
@@ -520,19 +482,11 @@ func TestPublishErrors(t *testing.T) {
 		t.Errorf("without permission: %v (%v)", err, fault.Of(err))
 	}
 	publish(t, b, "topic", keyed("k", "1"))
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := pub.Publish("topic", keyed("k", "1")); !errors.Is(err, bus.ErrClosed) {
-		t.Errorf("after Close: %v, want %v", err, bus.ErrClosed)
-	}
-	if err := pub.Publish("topic"); err != nil {
-		t.Errorf("nothing to publish: %v", err)
-	}
+	require.NoError(t, b.Close())
+	assert.ErrorIs(t, pub.Publish("topic", keyed("k", "1")), bus.ErrClosed, "after Close")
+	assert.NoError(t, pub.Publish("topic"), "nothing to publish")
 	for o, want := range map[driver.Outcome]string{driver.Published: "published", driver.Refused: "refused",
 		driver.NotSent: "not sent", driver.Unknown: "unknown", 9: "Outcome(9)"} {
-		if o.String() != want {
-			t.Errorf("%d is %q", uint8(o), o)
-		}
+		assert.Equalf(t, want, o.String(), "%d is %q", uint8(o), o)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/millrace-go/millrace/bus"
@@ -37,14 +39,10 @@ func TestSignIn(t *testing.T) {
 			log := &events{Handler: slog.DiscardHandler, n: map[slog.Level]int{}}
 			roundTrip(t, openBus(t, kafkabus.Config{Logger: slog.New(alwaysOn{log})}, at(password)))
 			log.mu.Lock()
-			if warned := log.n[slog.LevelWarn] == 1; warned != (parameter == "plain") {
-				t.Errorf("warned of a readable password: %t", warned)
-			}
+			assert.Equal(t, (parameter == "plain"), log.n[slog.LevelWarn] == 1, "warned of a readable password")
 			log.mu.Unlock()
 			err := openBus(t, kafkabus.Config{}, at("wrong-"+password)).Ping(t.Context())
-			if err == nil {
-				t.Fatal("a wrong password was taken")
-			}
+			require.Error(t, err, "a wrong password was taken")
 			if s := err.Error(); strings.Contains(s, password) || strings.Contains(s, url.QueryEscape(password)) || !strings.Contains(s, c.ListenAddrs()[0]) {
 				t.Errorf("the error is %v", err)
 			}
@@ -66,7 +64,5 @@ func TestTLS(t *testing.T) {
 		Other:   urlOf(c) + "?tls=true&ca=" + other.Cert + ours, Fix: "?ca=",
 		Plain: urlOf(c), FixPlain: "tls=true",
 	})
-	if err := openBus(t, kafkabus.Config{}, urlOf(c)+"?tls=true&ca="+cert.Cert).Ping(t.Context()); err == nil {
-		t.Error("a client without a certificate was accepted")
-	}
+	assert.Error(t, openBus(t, kafkabus.Config{}, urlOf(c)+"?tls=true&ca="+cert.Cert).Ping(t.Context()), "a client without a certificate was accepted")
 }

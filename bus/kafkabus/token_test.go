@@ -17,6 +17,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
 	"github.com/millrace-go/millrace/internal/certtest"
@@ -26,9 +29,7 @@ import (
 func look(t *testing.T, b *bus.Bus) {
 	t.Helper()
 	topic := name("topic")
-	if err := b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{"g"}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{"g"}}))
 	if found, err := b.Topics(t.Context(), topic); err != nil || len(found) != 1 {
 		t.Fatalf("the topic is there: %v, %v", found, err)
 	}
@@ -43,9 +44,7 @@ func refused(t *testing.T, b *bus.Bus, say string, secrets ...string) {
 		return
 	}
 	for _, s := range secrets {
-		if strings.Contains(err.Error(), s) {
-			t.Errorf("the error repeats %q: %v", s, err)
-		}
+		assert.NotContainsf(t, err.Error(), s, "the error repeats %q: %v", s, err)
 	}
 }
 
@@ -73,9 +72,7 @@ func TestToken(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	write := func(token string) {
 		t.Helper()
-		if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, []byte(token+"\n"), 0o600))
 	}
 	rotate := func(token string) {
 		valid.Store(&token)
@@ -91,9 +88,7 @@ func TestToken(t *testing.T) {
 	log := &events{Handler: slog.DiscardHandler, n: map[slog.Level]int{}}
 	look(t, openBus(t, kafkabus.Config{Logger: slog.New(alwaysOn{log})}, at(url.UserPassword("", first), "")))
 	log.mu.Lock()
-	if log.n[slog.LevelWarn] != 1 {
-		t.Errorf("%d warnings of a readable token, want 1", log.n[slog.LevelWarn])
-	}
+	assert.Equal(t, 1, log.n[slog.LevelWarn], "warnings of a readable token")
 	log.mu.Unlock()
 	look(t, openBus(t, kafkabus.Config{}, at(url.UserPassword("tickets", first), "")))
 	refused(t, openBus(t, kafkabus.Config{}, at(url.UserPassword("", second), "")), "invalid_token", second)
@@ -118,9 +113,7 @@ func TestToken(t *testing.T) {
 	failure = errors.New("the vault is sealed")
 	gate.drop()
 	refused(t, called, "the vault is sealed", second)
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(file))
 	gate.drop()
 	refused(t, read, "token_file")
 }

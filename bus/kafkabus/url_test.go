@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl"
 
@@ -19,9 +20,7 @@ import (
 func parseURL(t *testing.T, raw string, cfg Config) (settings, error) {
 	t.Helper()
 	u, err := url.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return parse(u, cfg)
 }
 
@@ -44,9 +43,7 @@ func TestURLs(t *testing.T) {
 	}
 	set, err := parseURL(t, "kafka://h/?partitions=7&replication=3&retention=90m&client_id=tickets&instance=pod-1&window=9&partitioner=murmur2&lag=all",
 		Config{Partitions: 1, Replication: 1, Retention: time.Hour, ClientID: "other", Instance: "other", Window: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if set.Partitions != 7 || set.Replication != 3 || set.Retention != 90*time.Minute || set.ClientID != "tickets" ||
 		set.Instance != "pod-1" || set.Window != 9 || !set.allGroups {
 		t.Errorf("the URL does not come first: %+v", set.Config)
@@ -59,13 +56,9 @@ func TestURLs(t *testing.T) {
 func TestURLErrors(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text.pem")
-	if err := os.WriteFile(text, []byte("no certificate"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(text, []byte("no certificate"), 0o600))
 	empty := filepath.Join(dir, "empty")
-	if err := os.WriteFile(empty, []byte("\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(empty, []byte("\n"), 0o600))
 	for raw, want := range map[string]string{
 		"kafka://":                                           "names no host",
 		"kafka:///topic":                                     "names no host",
@@ -149,13 +142,9 @@ func TestConfigErrors(t *testing.T) {
 // Every client signs in, encrypts and never creates topics; Config.Options come last.
 func TestClientOptions(t *testing.T) {
 	set, err := parseURL(t, "kafka://user:secret@h/?sasl=scram-sha-512&tls=true&client_id=tickets", Config{Options: []kgo.Opt{kgo.DialTimeout(time.Minute)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c, err := kgo.NewClient(set.options()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer c.Close()
 	mechanisms, _ := c.OptValue(kgo.SASL).([]sasl.Mechanism)
 	encrypted, _ := c.OptValue(kgo.DialTLSConfig).(*tls.Config)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/IBM/sarama"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -23,17 +24,13 @@ func TestWireFormat(t *testing.T) {
 	var r kgo.Record
 	encode(&r, m, event.Key(m))
 	size, err := sizeOf(m, event.Key(m))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var headers []string
 	for _, h := range r.Headers {
 		headers = append(headers, h.Key+"="+string(h.Value))
 	}
 	slices.Sort(headers)
-	if want := "[_watermill_message_uuid=id-1 ce_type=PaymentSuccess partitionkey=user-7]"; fmt.Sprint(headers) != want {
-		t.Errorf("headers are %v, want %s", headers, want)
-	}
+	assert.Equalf(t, "[_watermill_message_uuid=id-1 ce_type=PaymentSuccess partitionkey=user-7]", fmt.Sprint(headers), "headers are %v", headers)
 	if string(r.Key) != "user-7" || string(r.Value) != "payload" {
 		t.Errorf("key %q, value %q", r.Key, r.Value)
 	}
@@ -63,9 +60,7 @@ func TestPartitioners(t *testing.T) {
 	reference := sarama.NewHashPartitioner("")
 	murmur := sarama.NewMurmur2Partitioner("")
 	choose, err := partitionerOf("murmur2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, n := range []int32{1, 3, 12, 24, 1000} {
 		for i := range 500 {
 			key := fmt.Sprint("key-", i*i)
@@ -74,9 +69,7 @@ func TestPartitioners(t *testing.T) {
 			}
 			m := &sarama.ProducerMessage{Key: sarama.StringEncoder(key)}
 			want, err := reference.Partition(m, n)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if got := fnv1a([]byte(key), n); got != want {
 				t.Fatalf("key %q of %d: partition %d, want %d", key, n, got, want)
 			}

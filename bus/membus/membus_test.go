@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/bus"
@@ -24,13 +26,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func open(t *testing.T, scheme bus.Scheme, url string) *bus.Bus {
 	t.Helper()
 	b, err := bus.Open(t.Context(), url, scheme)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, b.Close())
 	})
 	return b
 }
@@ -58,14 +56,10 @@ func publish(b *bus.Bus, topic string, payloads ...string) error {
 func receive(t *testing.T, b *bus.Bus, group, topic string, n int) string {
 	t.Helper()
 	sub, err := b.Subscriber(group, bus.SubscriberConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer sub.Close()
 	ch, err := sub.Subscribe(context.Background(), topic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var got []string
 	for range n {
 		m := <-ch
@@ -80,25 +74,15 @@ func TestRetentionDropsWhatEveryGroupHasRead(t *testing.T) {
 	if err := publish(b, "t", "1", "2", "3", "4", "5"); err != nil {
 		t.Fatal(err) // no group: the oldest are dropped
 	}
-	if got := receive(t, b, "g", "t", 3); got != "3 4 5" {
-		t.Fatalf("a new group got %q, want the three retained", got)
-	}
-	if err := publish(b, "t", "6", "7"); err != nil {
-		t.Fatal(err)
-	}
-	if got := receive(t, b, "g", "t", 2); got != "6 7" {
-		t.Fatalf("got %q", got)
-	}
+	require.Equal(t, "3 4 5", receive(t, b, "g", "t", 3), "a new group")
+	require.NoError(t, publish(b, "t", "6", "7"))
+	require.Equal(t, "6 7", receive(t, b, "g", "t", 2))
 }
 
 func TestRetentionRefusesToDropWhatAGroupHasNotRead(t *testing.T) {
 	b := open(t, membus.Scheme(), "mem://?retention=3")
-	if err := b.Declare(t.Context(), bus.Topic{Name: "t", Groups: []string{"slow"}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := publish(b, "t", "1", "2", "3"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: "t", Groups: []string{"slow"}}))
+	require.NoError(t, publish(b, "t", "1", "2", "3"))
 	err := publish(b, "t", "4")
 	if !errors.Is(err, membus.ErrFull) || !strings.Contains(err.Error(), "slow") {
 		t.Fatalf("got %v, want ErrFull naming the group", err)
@@ -106,21 +90,15 @@ func TestRetentionRefusesToDropWhatAGroupHasNotRead(t *testing.T) {
 	if c := fault.Of(err); c != fault.Infrastructure {
 		t.Errorf("class %v: a consumer that publishes would dead-letter instead of pausing", c)
 	}
-	if got := receive(t, b, "slow", "t", 3); got != "1 2 3" {
-		t.Fatalf("got %q", got)
-	}
-	if err := publish(b, "t", "4"); err != nil {
-		t.Errorf("after the group has read: %v", err)
-	}
+	require.Equal(t, "1 2 3", receive(t, b, "slow", "t", 3))
+	assert.NoError(t, publish(b, "t", "4"), "after the group has read")
 }
 
 func TestAPublishLargerThanTheRetentionIsRefused(t *testing.T) {
 	b := open(t, membus.Scheme(), "mem://?retention=2")
 	m := func(id string) *message.Message { return message.NewMessage(id, nil) }
 	err := b.Publisher().Publish("t", m("1"), m("2"), m("3"))
-	if fault.Of(err) != fault.Permanent {
-		t.Fatalf("got %v, want a permanent error", err)
-	}
+	require.Equalf(t, fault.Permanent, fault.Of(err), "got %v, want a permanent error", err)
 	if got, err := b.Browse(t.Context(), "t", 10); err != nil || len(got) != 0 {
 		t.Fatalf("%d messages were kept of a refused publish (%v)", len(got), err)
 	}
@@ -130,49 +108,35 @@ func TestNamesShareAStoreWhileOneIsOpen(t *testing.T) {
 	scheme := membus.Scheme()
 	a, b := open(t, scheme, "mem://shared"), open(t, scheme, "mem://shared")
 	other, private := open(t, scheme, "mem://other"), open(t, scheme, "mem://")
-	if err := publish(a, "t", "1"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, publish(a, "t", "1"))
 	count := func(b *bus.Bus) int {
 		got, err := b.Browse(t.Context(), "t", 10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return len(got)
 	}
 	if count(b) != 1 || count(other) != 0 || count(private) != 0 {
 		t.Fatalf("shared %d, other %d, private %d; want 1 0 0", count(b), count(other), count(private))
 	}
 	a.Close()
-	if count(b) != 1 {
-		t.Fatal("closing one bus emptied the other's store")
-	}
+	require.Equal(t, 1, count(b), "closing one bus emptied the other's store")
 	b.Close()
-	if count(open(t, scheme, "mem://shared")) != 0 {
-		t.Fatal("the store outlived its last bus")
-	}
+	require.Equal(t, 0, count(open(t, scheme, "mem://shared")), "the store outlived its last bus")
 }
 
 func TestPendingShowsWhatAGroupHasNotAcknowledged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, err := bus.Open(t.Context(), "mem://?retention=5", membus.Scheme())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer b.Close()
 		pending := func(group string, limit int, want string) {
 			t.Helper()
 			got, err := b.Pending(t.Context(), "t", group, limit)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var all []string
 			for _, m := range got {
 				all = append(all, m.UUID)
 			}
-			if have := strings.Join(all, " "); have != want {
-				t.Errorf("pending of %s: %q, want %q", group, have, want)
-			}
+			assert.Equalf(t, want, strings.Join(all, " "), "pending of %s", group)
 		}
 		pending("g", 10, "") // neither topic nor group
 		if err := publish(b, "t", "0", "1", "2", "3", "4", "5"); err != nil {
@@ -181,9 +145,7 @@ func TestPendingShowsWhatAGroupHasNotAcknowledged(t *testing.T) {
 		pending("nobody", 10, "1 2 3 4 5")
 		sub := sourcetest.Subscriber(b.Driver(), "g", 10)
 		ch, err := sub.Subscribe(t.Context(), "t")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for range 4 {
 			m := <-ch
 			if m.UUID == "1" || m.UUID == "3" {
@@ -193,9 +155,7 @@ func TestPendingShowsWhatAGroupHasNotAcknowledged(t *testing.T) {
 		synctest.Wait()
 		pending("g", 10, "2 4 5")
 		pending("g", 2, "2 4")
-		if err := sub.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, sub.Close())
 		pending("g", 10, "2 4 5")
 	})
 }
@@ -204,21 +164,15 @@ func TestPendingShowsWhatAGroupHasNotAcknowledged(t *testing.T) {
 func TestTheWindowBoundsWhatIsUnacknowledged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, err := bus.Open(t.Context(), "mem://", membus.Scheme())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer b.Close()
 		const window = 3
 		sub := sourcetest.Subscriber(b.Driver(), "g", window)
 		defer sub.Close()
 		ch, err := sub.Subscribe(t.Context(), "t")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for n := range 200 {
-			if err := publish(b, "t", strconv.Itoa(n)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, publish(b, "t", strconv.Itoa(n)))
 		}
 		take := func() (got []*message.Message) {
 			for {
@@ -232,9 +186,7 @@ func TestTheWindowBoundsWhatIsUnacknowledged(t *testing.T) {
 			}
 		}
 		out := take()
-		if len(out) != window {
-			t.Fatalf("%d messages are out, want %d", len(out), window)
-		}
+		require.Len(t, out, window, "messages are out")
 		// The first message stays out while others come and go. Their number is bounded, or a
 		// crash would redeliver every message behind the first.
 		first, n := out[0], len(out)
@@ -247,9 +199,7 @@ func TestTheWindowBoundsWhatIsUnacknowledged(t *testing.T) {
 			out = take()
 			n += len(out)
 		}
-		if n != 24*window {
-			t.Errorf("%d messages came beside an unacknowledged one, want %d", n, 24*window)
-		}
+		assert.Equal(t, 24*window, n, "messages came beside an unacknowledged one")
 		// A nacked message is redelivered before any new message.
 		first.Nack()
 		again := take()

@@ -13,6 +13,7 @@ import (
 
 	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/sqltx"
@@ -31,16 +32,12 @@ func testPositionsUnderConcurrentWriters(t *testing.T, server servicetest.MySQLS
 	db.SetMaxOpenConns(24)
 	db.SetMaxIdleConns(24)
 	dialect := newWatermillSQL()
-	if err := dialect.Prepare(t.Context(), db, "topic"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec(`CREATE TABLE numbers (k INT PRIMARY KEY, n INT NOT NULL)`); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, dialect.Prepare(t.Context(), db, "topic"))
+	_, err := db.Exec(`CREATE TABLE numbers (k INT PRIMARY KEY, n INT NOT NULL)`)
+	require.NoError(t, err)
 	for k := range keys {
-		if _, err := db.Exec(`INSERT INTO numbers VALUES (?, 0)`, k); err != nil {
-			t.Fatal(err)
-		}
+		_, err := db.Exec(`INSERT INTO numbers VALUES (?, 0)`, k)
+		require.NoError(t, err)
 	}
 	writing, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	defer stop()
@@ -97,15 +94,11 @@ func testPositionsUnderConcurrentWriters(t *testing.T, server servicetest.MySQLS
 	wrote := time.Since(started)
 	for { // the last commits
 		n, err := dialect.Arrange(t.Context(), db, "topic")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var left int
 		var given int64
 		const state = "SELECT COUNT(*), (SELECT last_position FROM wm_positions) FROM watermill_topic WHERE position IS NULL"
-		if err := db.QueryRow(state).Scan(&left, &given); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, db.QueryRow(state).Scan(&left, &given))
 		if n == 0 && left == 0 && dialect.last("topic") == given {
 			break
 		}
@@ -207,24 +200,16 @@ func TestReadStopsAtWhatIsKnown(t *testing.T) { servicetest.EachMySQL(t, testRea
 func testReadStopsAtWhatIsKnown(t *testing.T, server servicetest.MySQLServer) {
 	db := server.DB(t)
 	dialect := newWatermillSQL()
-	if err := dialect.Prepare(t.Context(), db, "topic"); err != nil {
-		t.Fatal(err)
-	}
-	if err := dialect.Join(t.Context(), db, "topic", "group"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec("INSERT INTO watermill_topic (uuid, payload, position) VALUES ('1', 'x', 1), ('2', 'x', 2)"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec("UPDATE wm_positions SET last_position = 1"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, dialect.Prepare(t.Context(), db, "topic"))
+	require.NoError(t, dialect.Join(t.Context(), db, "topic", "group"))
+	_, err := db.Exec("INSERT INTO watermill_topic (uuid, payload, position) VALUES ('1', 'x', 1), ('2', 'x', 2)")
+	require.NoError(t, err)
+	_, err = db.Exec("UPDATE wm_positions SET last_position = 1")
+	require.NoError(t, err)
 	reads := func() (positions int) {
 		q := dialect.Schema().SelectQuery("topic", "group", dialect.Offsets())
 		err := db.QueryRow("SELECT COALESCE(SUM(position), 0) FROM ("+q.Query+") AS q", q.Args...).Scan(&positions)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return positions
 	}
 	if got := reads(); got != 0 {
@@ -236,9 +221,8 @@ func testReadStopsAtWhatIsKnown(t *testing.T, server servicetest.MySQLServer) {
 	if got := reads(); got != 1 {
 		t.Errorf("position %d is read, want 1", got)
 	}
-	if _, err := db.Exec("UPDATE wm_offsets_topic SET offset_acked = 1"); err != nil {
-		t.Fatal(err)
-	}
+	_, err = db.Exec("UPDATE wm_offsets_topic SET offset_acked = 1")
+	require.NoError(t, err)
 	if got := reads(); got != 0 {
 		t.Errorf("position %d is read beyond what is known", got)
 	}

@@ -8,6 +8,7 @@ import (
 
 	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -31,28 +32,21 @@ func testWatermillsOwnAdaptersLose(t *testing.T, server servicetest.MySQLServer)
 		ConsumerGroup: "group", SchemaAdapter: schema, OffsetsAdapter: wmsql.DefaultMySQLOffsetsAdapter{},
 		InitializeSchema: true, PollInterval: time.Millisecond,
 	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer sub.Close() //nolint:errcheck // it returns nil
 	ch, err := sub.Subscribe(t.Context(), "topic")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	begin := func() *sql.Tx {
 		t.Helper()
 		// Like the subscriber's transactions, these also lock the gaps between rows.
 		tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelSerializable})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return tx
 	}
 	do := func(tx *sql.Tx, query string) {
 		t.Helper()
-		if _, err := tx.Exec(query); err != nil {
-			t.Fatal(err)
-		}
+		_, err := tx.Exec(query)
+		require.NoError(t, err)
 	}
 	publish := func(tx *sql.Tx, payload string) error {
 		pub, err := wmsql.NewPublisher(tx, wmsql.PublisherConfig{SchemaAdapter: schema}, nil)
@@ -67,15 +61,11 @@ func testWatermillsOwnAdaptersLose(t *testing.T, server servicetest.MySQLServer)
 		defer tick.Stop()
 		for deadline := time.Now().Add(30 * time.Second); ; <-tick.C {
 			var n sql.NullInt64
-			if err := db.QueryRow(query).Scan(&n); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, db.QueryRow(query).Scan(&n))
 			if n.Int64 == want {
 				return
 			}
-			if time.Now().After(deadline) {
-				t.Fatalf("%s is %d, want %d", query, n.Int64, want)
-			}
+			require.Falsef(t, time.Now().After(deadline), "%s is %d, want %d", query, n.Int64, want)
 		}
 	}
 
@@ -92,26 +82,16 @@ func testWatermillsOwnAdaptersLose(t *testing.T, server servicetest.MySQLServer)
 	} else { // MySQL caches such statistics for a day, but shows the sessions that wait
 		await("SELECT COUNT(*) FROM performance_schema.data_locks WHERE OBJECT_SCHEMA = DATABASE() AND LOCK_STATUS = 'WAITING'", 1)
 	}
-	if err := publish(second, "second"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, publish(second, "second"))
 	do(other, "SELECT * FROM watermill_topic WHERE `offset` = 1 LOCK IN SHARE MODE")
-	if err := second.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, second.Commit())
 	logbustest.Expect(t, ch, "second")
 	await("SELECT MAX(offset_acked) FROM watermill_offsets_topic", 2)
-	if err := other.Rollback(); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-first; err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, other.Rollback())
+	require.NoError(t, <-first)
 	await("SELECT COUNT(*) FROM watermill_topic", 2)
 	err = sqltx.Do(t.Context(), db, func(_ context.Context, tx *sql.Tx) error { return publish(tx, "third") })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	// The subscriber never reads a message it has passed. If the first message arrived here, the
 	// control would prove nothing.
 	logbustest.Expect(t, ch, "third")

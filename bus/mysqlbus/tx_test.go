@@ -11,6 +11,7 @@ import (
 
 	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
 	"github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
 	"github.com/millrace-go/millrace/internal/sourcetest"
@@ -113,18 +114,12 @@ func testTxTakesOverWatermillsTable(t *testing.T, transport logbustest.Transport
 	db := transport.App(t, url, 4)
 	schema := wmsql.DefaultMySQLSchema{} // with a payload of JSON
 	pub, err := wmsql.NewPublisher(db, wmsql.PublisherConfig{SchemaAdapter: schema, AutoInitializeSchema: true}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer pub.Close()
-	if err := pub.Publish("topic", logbustest.Keyed("k", `"old"`)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, pub.Publish("topic", logbustest.Keyed("k", `"old"`)))
 	for range 2 {
 		b := transport.Open(t, url+"?mode=tx", logbustest.Settings{})
-		if err := b.Publisher().Publish("topic", logbustest.Keyed("k", `"new"`)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Publisher().Publish("topic", logbustest.Keyed("k", `"new"`)))
 	}
 	b := transport.Open(t, url+"?mode=tx", logbustest.Settings{})
 	ch := sourcetest.Subscribe(t, b, "group", "topic", 1)

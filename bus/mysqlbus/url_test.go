@@ -2,11 +2,13 @@ package mysqlbus_test
 
 import (
 	"bytes"
-	"errors"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/mysqlbus"
@@ -29,9 +31,7 @@ func TestURLErrors(t *testing.T) {
 				t.Fatalf("%s was opened: %v (%s), %v", url, err, fault.Of(err), cerr)
 			}
 		}
-		if strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("%s: the error shows the password: %v", url, err)
-		}
+		assert.NotContainsf(t, err.Error(), "s3cret", "%s: the error shows the password: %v", url, err)
 		return err
 	}
 	for url, want := range map[string]string{
@@ -64,9 +64,7 @@ func TestURLErrors(t *testing.T) {
 	}
 	// Values that package logsub refuses are refused as well.
 	servicetest.EachMySQL(t, func(t *testing.T, server servicetest.MySQLServer) {
-		if err := open(mysqlbus.Config{LeaseTTL: -1}, server.URL(t)); !strings.Contains(err.Error(), "LeaseTTL") {
-			t.Error(err)
-		}
+		assert.Contains(t, open(mysqlbus.Config{LeaseTTL: -1}, server.URL(t)).Error(), "LeaseTTL")
 	})
 }
 
@@ -91,9 +89,7 @@ func testConnectionParameters(t *testing.T, server servicetest.MySQLServer) {
 	q.Set("poll", "50ms")
 	b := transport.Open(t, server.URL(t)+"?"+q.Encode(), logbustest.Settings{})
 	sourcetest.Publish(t, b, "topic", logbustest.Keyed("k", "1"))
-	if err := b.Declare(t.Context(), bus.Topic{Name: "topic", Partitions: 5}); err != nil {
-		t.Errorf("?partitions=5 has no effect: %v", err)
-	}
+	assert.NoError(t, b.Declare(t.Context(), bus.Topic{Name: "topic", Partitions: 5}), "?partitions=5 has no effect")
 }
 
 func TestErrorClasses(t *testing.T) { servicetest.EachMySQL(t, testErrorClasses) }
@@ -115,12 +111,8 @@ func testErrorClasses(t *testing.T, server servicetest.MySQLServer) {
 	if err := b.Driver().Declare(t.Context(), bus.Topic{Name: "topic", Partitions: 1}, bus.Topic{Name: "topic", Partitions: 2}); fault.Of(err) != fault.Permanent {
 		t.Errorf("other partitions: %v (%v), want permanent", err, fault.Of(err))
 	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := pub.Publish("topic", logbustest.Keyed("k", "3")); !errors.Is(err, bus.ErrClosed) {
-		t.Errorf("after Close: %v, want %v", err, bus.ErrClosed)
-	}
+	require.NoError(t, b.Close())
+	assert.ErrorIs(t, pub.Publish("topic", logbustest.Keyed("k", "3")), bus.ErrClosed, "after Close")
 }
 
 // The printed script makes the same tables as the first use.
@@ -128,22 +120,16 @@ func TestPrintMigrations(t *testing.T) { servicetest.EachMySQL(t, testPrintMigra
 
 func testPrintMigrations(t *testing.T, server servicetest.MySQLServer) {
 	var script bytes.Buffer
-	if err := logbus.Print(&script, mysqlbus.Migrations); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, logbus.Print(&script, mysqlbus.Migrations))
 	printed, opened := server.URL(t), server.URL(t)
 	db, err := mysqldb.Open(printed + "?multiStatements=true")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	if _, err := db.Exec(script.String()); err != nil {
 		t.Fatalf("%v in\n%s", err, &script)
 	}
 	b := transport.Open(t, opened, logbustest.Settings{})
-	if err := b.Declare(t.Context(), bus.Topic{Name: "topic"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: "topic"}))
 	if a, b := columns(t, printed), columns(t, opened); a != b || a == "" {
 		t.Errorf("the printed schema is\n%s\nthe opened one is\n%s", a, b)
 	}
@@ -153,26 +139,18 @@ func testPrintMigrations(t *testing.T, server servicetest.MySQLServer) {
 func columns(t *testing.T, url string) string {
 	t.Helper()
 	db, err := mysqldb.Open(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	rows, err := db.Query(`SELECT CONCAT(table_name, '.', column_name, ' ', column_type, ' ', COALESCE(column_default, ''))
 		FROM information_schema.columns WHERE table_schema = DATABASE() ORDER BY table_name, ordinal_position`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer rows.Close()
 	var out strings.Builder
 	for rows.Next() {
 		var s string
-		if err := rows.Scan(&s); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Scan(&s))
 		out.WriteString(s + "\n")
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, rows.Err())
 	return out.String()
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sourcetest"
@@ -47,13 +49,10 @@ func testWatcherSeesGroups(t *testing.T, server servicetest.MySQLServer) {
 	url := server.URL(t)
 	a, b := transport.Open(t, url, logbustest.Settings{}), transport.Open(t, url, logbustest.Settings{})
 	sub := sourcetest.Subscriber(a.Driver(), "group", 10)
-	if _, err := sub.Subscribe(t.Context(), "topic"); err != nil {
-		t.Fatal(err)
-	}
+	_, err := sub.Subscribe(t.Context(), "topic")
+	require.NoError(t, err)
 	ch := sourcetest.Subscribe(t, b, "group", "topic", 10)
-	if err := sub.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, sub.Close())
 	for _, key := range []string{"a", "b", "c", "d", "e", "f"} { // of every partition
 		sourcetest.Publish(t, b, "topic", logbustest.Keyed(key, "x"))
 	}

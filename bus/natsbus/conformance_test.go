@@ -3,6 +3,8 @@ package natsbus_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/bustest"
 	"github.com/millrace-go/millrace/bus/natsbus"
@@ -17,9 +19,7 @@ func TestConformance(t *testing.T) {
 	places := map[*bus.Bus]string{}
 	openAt := func(t *testing.T, url string) *bus.Bus {
 		b, err := bus.Open(t.Context(), url, scheme)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		places[b] = url
 		return b
 	}

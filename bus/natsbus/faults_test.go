@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
@@ -234,9 +235,7 @@ func TestATopicThatFailsLeavesOthersAlone(t *testing.T) {
 		})
 		work.Go(func() {
 			for n := range calls {
-				if err := b.Publisher().Publish("other", keyed("k", fmt.Sprint(n))); err != nil {
-					t.Errorf("publishing into another: %v", err)
-				}
+				assert.NoError(t, b.Publisher().Publish("other", keyed("k", fmt.Sprint(n))), "publishing into another")
 			}
 		})
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/natsbus"
@@ -32,13 +34,9 @@ var (
 func open(t testing.TB, cfg natsbus.Config, url string) *bus.Bus {
 	t.Helper()
 	b, err := tryOpen(cfg, url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
+		assert.NoError(t, b.Close(), "close")
 	})
 	return b
 }
@@ -61,9 +59,7 @@ func until(t testing.TB, what string, done func() bool) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(time.Minute); !done(); <-tick.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within a minute: %s", what)
-		}
+		require.Falsef(t, time.Now().After(deadline), "not within a minute: %s", what)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/logsub"
@@ -38,9 +39,7 @@ func FuzzMetadata(f *testing.F) {
 			wire += name + ": " + values[0] + "\r\n"
 		}
 		arrived, err := nats.DecodeHeadersMsg([]byte(wire + "\r\n"))
-		if err != nil {
-			t.Fatalf("%q: %v", wire, err)
-		}
+		require.NoErrorf(t, err, "%q", wire)
 		got, err := headers{}.Decode(linesOf(arrived))
 		if err != nil || !maps.Equal(got, want) {
 			t.Fatalf("%q comes back as %q, %v", want, got, err)
@@ -54,9 +53,7 @@ func FuzzToken(f *testing.F) {
 	f.Add("a=b*>\x00 é")
 	f.Fuzz(func(t *testing.T, name string) {
 		text := token(name)
-		if strings.ContainsAny(text, ".*> \t\r\n/\\+") {
-			t.Fatalf("%q has the token %q", name, text)
-		}
+		require.Falsef(t, strings.ContainsAny(text, ".*> \t\r\n/\\+"), "%q has the token %q", name, text)
 		if back, err := untoken(text); err != nil || back != name {
 			t.Fatalf("%q comes back as %q, %v", name, back, err)
 		}

@@ -3,6 +3,8 @@ package pgbus_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/bustest"
 	"github.com/millrace-go/millrace/bus/pgbus"
@@ -20,9 +22,7 @@ func conformance(t *testing.T, mode string) {
 	urls := map[*bus.Bus]string{}
 	open := func(t *testing.T, url string) *bus.Bus {
 		b, err := bus.Open(t.Context(), url+"&mode="+mode, scheme)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		urls[b] = url
 		return b
 	}

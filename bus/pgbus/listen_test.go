@@ -2,12 +2,13 @@ package pgbus_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // listen counts the notifications of the schema's one bus until the returned function is called.
@@ -17,21 +18,16 @@ func listen(t *testing.T, url string) (heard func() int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := conn.Exec(ctx, `LISTEN millrace_bus_messages`); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	_, err = conn.Exec(ctx, `LISTEN millrace_bus_messages`)
+	require.NoError(t, err)
 	bySender := map[string]int{}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
 			n, err := conn.WaitForNotification(ctx)
 			if err != nil {
-				if !errors.Is(err, context.Canceled) {
-					t.Errorf("listen: %v", err)
-				}
+				assert.ErrorIs(t, err, context.Canceled, "listen")
 				return
 			}
 			sender, _, _ := strings.Cut(n.Payload, " ")
@@ -41,9 +37,7 @@ func listen(t *testing.T, url string) (heard func() int) {
 	return func() int {
 		cancel()
 		wg.Wait()
-		if err := conn.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, conn.Close(context.Background()))
 		most := 0
 		for _, n := range bySender {
 			most = max(most, n)

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
@@ -72,9 +74,7 @@ func FuzzHear(f *testing.F) {
 		}
 		own := &heard{}
 		n.hear(n.id+" "+text, own)
-		if own.all+own.groups+len(own.lanes) != 0 {
-			t.Fatalf("our own %q wakes %+v", text, own)
-		}
+		require.Equalf(t, 0, own.all+own.groups+len(own.lanes), "our own %q wakes %+v", text, own)
 	})
 }
 

@@ -5,12 +5,13 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
-	"strings"
 	"testing"
 	"time"
 
 	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
@@ -30,17 +31,13 @@ func TestBehindAPooler(t *testing.T) {
 	ch := sourcetest.Subscribe(t, reader, "group", "orders", 16)
 	for n := range 3 {
 		m := message.NewMessage(fmt.Sprint(n), nil)
-		if err := writer.Publisher().Publish("orders", m); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, writer.Publisher().Publish("orders", m))
 		got := sourcetest.Receive(t, ch)
 		if got.Ack(); got.UUID != m.UUID {
 			t.Errorf("got %s, want %s", got.UUID, m.UUID)
 		}
 	}
-	if line := <-said; !strings.Contains(line, "for wake-ups give a URL that leads to the server itself") {
-		t.Errorf("the log says %s", line)
-	}
+	assert.Contains(t, <-said, "for wake-ups give a URL that leads to the server itself", "the log")
 }
 
 // told are the lines of a log.
@@ -62,18 +59,15 @@ func TestBacklogDoesNotSlowReading(t *testing.T) {
 	db := transport.App(t, url, 2)
 	b := transport.Open(t, url, logbustest.Settings{})
 	for _, topic := range []string{"few", "many"} {
-		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 3, Groups: []string{"group"}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 3, Groups: []string{"group"}}))
 	}
 	fill := func(topic string, n int) {
 		t.Helper()
 		const insert = `INSERT INTO bus_messages (lane, topic, message_id, message_key, headers, payload)
 			SELECT t.first_lane + i % 3, t.name, i, 'key' || i % 1000, '', decode(repeat('ab', 200), 'hex')
 			FROM bus_topics AS t, generate_series(1, $2::integer) AS i WHERE t.name = $1`
-		if _, err := db.Exec(insert, topic, n); err != nil {
-			t.Fatal(err)
-		}
+		_, err := db.Exec(insert, topic, n)
+		require.NoError(t, err)
 		if _, err := db.Exec(`SELECT pg_notify('millrace_bus_messages', '')`); err != nil { // wakes every reader
 			t.Fatal(err)
 		}
@@ -116,9 +110,8 @@ func TestBacklogDoesNotSlowReading(t *testing.T) {
 // and leaves them open.
 func foreign(t *testing.T, db *sql.DB, b *bus.Bus) (end func() error) {
 	t.Helper()
-	if _, err := db.Exec(`CREATE TABLE elsewhere (n integer)`); err != nil {
-		t.Fatal(err)
-	}
+	_, err := db.Exec(`CREATE TABLE elsewhere (n integer)`)
+	require.NoError(t, err)
 	open, release := make(chan struct{}), make(chan struct{})
 	ended := make(chan error, 1)
 	go func() {
@@ -159,9 +152,7 @@ func TestOpenTransactionDelaysNobody(t *testing.T) {
 		logbustest.Expect(t, ch, fmt.Sprint(n))
 	}
 	t.Logf("%d messages in %v beside an open transaction", n, time.Since(started))
-	if err := end(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, end())
 	logbustest.Expect(t, ch, "late")
 }
 
@@ -176,14 +167,10 @@ func TestTxOpenTransactionDelaysNobody(t *testing.T) {
 		ConsumerGroup: "control", PollInterval: 10 * time.Millisecond, InitializeSchema: true,
 		SchemaAdapter: txTransport.Schema, OffsetsAdapter: txTransport.Offsets,
 	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer control.Close() //nolint:errcheck // it returns nil
 	stalled, err := control.Subscribe(t.Context(), "topic")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	sourcetest.Publish(t, b, "topic", logbustest.Keyed("k", "before"))
 	logbustest.Expect(t, stalled, "before")
 	logbustest.Expect(t, ch, "before")
@@ -197,9 +184,7 @@ func TestTxOpenTransactionDelaysNobody(t *testing.T) {
 		t.Errorf("%s came to Watermill SQL's own subscriber: the control proves nothing", m.Payload)
 	case <-time.After(300 * time.Millisecond):
 	}
-	if err := end(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, end())
 	logbustest.Expect(t, ch, "late")
 	logbustest.Expect(t, stalled, "late") // its transaction began first
 }
@@ -222,9 +207,7 @@ func TestNotificationsAreFew(t *testing.T) {
 		}()
 	}
 	for range 16 {
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, <-done)
 	}
 	took := time.Since(started)
 	got := heard()
@@ -240,21 +223,16 @@ func TestNotificationsAreFew(t *testing.T) {
 func TestMembersOfTheReleaseBefore(t *testing.T) {
 	url := servicetest.PostgresURL(t)
 	b := transport.Open(t, url, logbustest.Settings{})
-	if err := b.Declare(t.Context(), bus.Topic{Name: "orders", Partitions: 3, Groups: []string{"group"}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: "orders", Partitions: 3, Groups: []string{"group"}}))
 	const older = `INSERT INTO bus_members (topic, consumer, member, live_until) VALUES ('orders', 'group', 'older', now() + interval '1 hour')`
-	if _, err := transport.App(t, url, 1).Exec(older); err != nil {
-		t.Fatal(err)
-	}
+	_, err := transport.App(t, url, 1).Exec(older)
+	require.NoError(t, err)
 	messages := make([]*message.Message, 30)
 	for i := range messages {
 		messages[i] = message.NewMessage(fmt.Sprint(i), nil)
 		messages[i].Metadata.Set(event.KeyHeader, fmt.Sprint("key", i))
 	}
-	if err := b.Publisher().Publish("orders", messages...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Publisher().Publish("orders", messages...))
 	ch := sourcetest.Subscribe(t, b, "group", "orders", 64)
 	for range messages {
 		sourcetest.Receive(t, ch).Ack()
@@ -266,17 +244,11 @@ func TestMembersOfTheReleaseBefore(t *testing.T) {
 func TestDeletedGroupWhosePartitionsDiffer(t *testing.T) {
 	url := servicetest.PostgresURL(t)
 	b, db := transport.Open(t, url, logbustest.Settings{}), transport.App(t, url, 2)
-	if err := b.Declare(t.Context(), bus.Topic{Name: "orders", Groups: []string{"group"}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: "orders", Groups: []string{"group"}}))
 	res, err := db.ExecContext(t.Context(), `UPDATE bus_cursors_progress SET lease_token = lease_token + lane, n = n + 100 * lane`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if n, err := res.RowsAffected(); err != nil || n < 2 {
 		t.Fatalf("%d partitions have a cursor, %v; want some", n, err)
 	}
-	if err := b.DeleteGroup(t.Context(), "orders", "group"); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, b.DeleteGroup(t.Context(), "orders", "group"))
 }

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/pgbus"
 	"github.com/millrace-go/millrace/internal/certtest"
@@ -16,9 +18,7 @@ func TestTLS(t *testing.T) {
 	cert, other := certtest.New(t, "127.0.0.1"), certtest.New(t, "127.0.0.1")
 	at := servicetest.PostgresTLS(t, cert)
 	u, err := url.Parse(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	tlstest.Run(t, tlstest.Server{
 		Schemes: []bus.Scheme{pgbus.Scheme(pgbus.Config{})}, Address: u.Host,
 		Trusted: at + "?sslmode=verify-full&sslrootcert=" + cert.Cert,

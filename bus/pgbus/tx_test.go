@@ -9,6 +9,7 @@ import (
 	"time"
 
 	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -80,18 +81,12 @@ func TestTxTakesOverWatermillsTable(t *testing.T) {
 	db := transport.App(t, url, 4)
 	schema := wmsql.DefaultPostgreSQLSchema{} // with a payload of JSON
 	pub, err := wmsql.NewPublisher(db, wmsql.PublisherConfig{SchemaAdapter: schema, AutoInitializeSchema: true}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer pub.Close()
-	if err := pub.Publish("topic", logbustest.Keyed("k", `"old"`)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, pub.Publish("topic", logbustest.Keyed("k", `"old"`)))
 	for range 2 {
 		b := transport.Open(t, url+"&mode=tx", logbustest.Settings{})
-		if err := b.Publisher().Publish("topic", logbustest.Keyed("k", `"new"`)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Publisher().Publish("topic", logbustest.Keyed("k", `"new"`)))
 	}
 	b := transport.Open(t, url+"&mode=tx", logbustest.Settings{})
 	ch := sourcetest.Subscribe(t, b, "group", "topic", 1)
@@ -105,17 +100,12 @@ func TestTxTakesOverWatermillsTable(t *testing.T) {
 func TestTxPublishEndsWithItsContext(t *testing.T) {
 	url := transport.URL(t)
 	b := transport.Open(t, url+"&mode=tx", logbustest.Settings{})
-	if err := b.Publisher().Publish("topic", logbustest.Keyed("k", "1")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Publisher().Publish("topic", logbustest.Keyed("k", "1")))
 	lock, err := transport.App(t, url, 1).BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer lock.Rollback()
-	if _, err := lock.ExecContext(t.Context(), `LOCK TABLE watermill_topic`); err != nil {
-		t.Fatal(err)
-	}
+	_, err = lock.ExecContext(t.Context(), `LOCK TABLE watermill_topic`)
+	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	m := logbustest.Keyed("k", "2")

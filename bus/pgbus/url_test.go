@@ -2,11 +2,13 @@ package pgbus_test
 
 import (
 	"bytes"
-	"errors"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/pgbus"
@@ -29,9 +31,7 @@ func TestURLErrors(t *testing.T) {
 				t.Fatalf("%s was opened: %v (%s), %v", url, err, fault.Of(err), cerr)
 			}
 		}
-		if strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("%s: the error shows the password: %v", url, err)
-		}
+		assert.NotContainsf(t, err.Error(), "s3cret", "%s: the error shows the password: %v", url, err)
 		return err
 	}
 	for url, want := range map[string]string{
@@ -63,17 +63,13 @@ func TestURLErrors(t *testing.T) {
 		}
 	}
 	// Values that package logsub refuses are refused as well.
-	if err := open(pgbus.Config{LeaseTTL: -1}, servicetest.PostgresURL(t)); !strings.Contains(err.Error(), "LeaseTTL") {
-		t.Error(err)
-	}
+	assert.Contains(t, open(pgbus.Config{LeaseTTL: -1}, servicetest.PostgresURL(t)).Error(), "LeaseTTL")
 }
 
 // Every parameter of the connection is accepted by the server or the driver.
 func TestConnectionParameters(t *testing.T) {
 	base, err := url.Parse(servicetest.PostgresURL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	values := map[string]string{
 		"application_name": "box", "client_encoding": "UTF8", "connect_timeout": "5", "default_query_exec_mode": "exec", "lock_timeout": "5000",
 		"options": "-c geqo=off", "passfile": "/dev/null", "sslsni": "0", "sslmode": "disable",
@@ -95,16 +91,10 @@ func TestConnectionParameters(t *testing.T) {
 	scheme := pgbus.Scheme(pgbus.Config{})
 	for _, base.Scheme = range scheme.Names() {
 		b, err := bus.Open(t.Context(), base.String(), scheme)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		sourcetest.Publish(t, b, "topic", logbustest.Keyed("k", "1"))
-		if err := b.Declare(t.Context(), bus.Topic{Name: "topic", Partitions: 5}); err != nil {
-			t.Errorf("?partitions=5 has no effect: %v", err)
-		}
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, b.Declare(t.Context(), bus.Topic{Name: "topic", Partitions: 5}), "?partitions=5 has no effect")
+		assert.NoError(t, b.Close())
 	}
 }
 
@@ -124,33 +114,23 @@ func TestErrorClasses(t *testing.T) {
 	if err := b.Driver().Declare(t.Context(), bus.Topic{Name: "topic", Partitions: 1}, bus.Topic{Name: "topic", Partitions: 2}); fault.Of(err) != fault.Permanent {
 		t.Errorf("other partitions: %v (%v), want permanent", err, fault.Of(err))
 	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := pub.Publish("topic", logbustest.Keyed("k", "3")); !errors.Is(err, bus.ErrClosed) {
-		t.Errorf("after Close: %v, want %v", err, bus.ErrClosed)
-	}
+	require.NoError(t, b.Close())
+	assert.ErrorIs(t, pub.Publish("topic", logbustest.Keyed("k", "3")), bus.ErrClosed, "after Close")
 }
 
 // The printed script makes the same tables as the first use.
 func TestPrintMigrations(t *testing.T) {
 	var script bytes.Buffer
-	if err := logbus.Print(&script, pgbus.Migrations); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, logbus.Print(&script, pgbus.Migrations))
 	printed, opened := servicetest.PostgresURL(t), servicetest.PostgresURL(t)
 	db, err := pgdb.Open(printed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	if _, err := db.Exec(script.String()); err != nil {
 		t.Fatalf("%v in\n%s", err, &script)
 	}
 	b := transport.Open(t, opened, logbustest.Settings{})
-	if err := b.Declare(t.Context(), bus.Topic{Name: "topic"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: "topic"}))
 	if a, b := columns(t, printed), columns(t, opened); a != b || a == "" {
 		t.Errorf("the printed schema is\n%s\nthe opened one is\n%s", a, b)
 	}
@@ -160,15 +140,11 @@ func TestPrintMigrations(t *testing.T) {
 func columns(t *testing.T, url string) string {
 	t.Helper()
 	db, err := pgdb.Open(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	var out string
 	const query = `SELECT coalesce(string_agg(table_name || '.' || column_name || ' ' || data_type || ' ' || coalesce(column_default, ''), E'\n'
 		ORDER BY table_name, ordinal_position), '') FROM information_schema.columns WHERE table_schema = current_schema()`
-	if err := db.QueryRow(query).Scan(&out); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.QueryRow(query).Scan(&out))
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/bustest"
@@ -22,9 +23,7 @@ func conformance(t *testing.T, newPlace func(testing.TB) place) {
 	places := map[*bus.Bus]string{}
 	openAt := func(t *testing.T, url string) *bus.Bus {
 		b, err := bus.Open(t.Context(), url, scheme)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		places[b] = url
 		return b
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/redisbus"
@@ -54,9 +55,7 @@ func TestKilledConsumers(t *testing.T) {
 func killedConsumers(t *testing.T, p place) {
 	const keys, each, kills, window = 7, 60, 5, 16
 	b := open(t, redisbus.Config{LeaseTTL: crashTTL}, p.url)
-	if err := b.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"group"}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"group"}}))
 	var mu sync.Mutex
 	seen := map[string]int{} // the last number of each key
 	repeats, total := 0, 0
@@ -79,9 +78,7 @@ func killedConsumers(t *testing.T, p place) {
 	}
 	// All processes write into one pipe: the order of their lines is that of the handling.
 	out, in, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -97,9 +94,7 @@ func killedConsumers(t *testing.T, p place) {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), "REDISBUS_CONSUME="+p.url)
 		cmd.Stdout, cmd.Stderr = in, os.Stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, cmd.Start())
 		return func() {
 			cmd.Process.Kill() // SIGKILL
 			cmd.Wait()
@@ -133,9 +128,7 @@ func killedConsumers(t *testing.T, p place) {
 		alive[0]()
 		alive = append(alive[1:], start())
 	}
-	if err := <-published; err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, <-published)
 	redistest.Until(t, "everything is handled", func() bool {
 		mu.Lock()
 		defer mu.Unlock()

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/redisbus"
@@ -40,9 +42,7 @@ type traffic struct {
 func startTraffic(t *testing.T, from, to *bus.Bus, keys int) *traffic {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	x := &traffic{t: t, busy: keys, cancel: cancel, sent: map[string]int{}, got: map[string][]int{}}
-	if err := to.Declare(ctx, bus.Topic{Name: "topic", Groups: []string{"group"}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, to.Declare(ctx, bus.Topic{Name: "topic", Groups: []string{"group"}}))
 	for k := range keys {
 		x.wg.Go(func() { x.publish(ctx, from, fmt.Sprint("key", k)) })
 	}
@@ -236,9 +236,7 @@ func TestForgottenScripts(t *testing.T) {
 	b := open(t, redisbus.Config{Partitions: 3}, s.URL())
 	ch := subscribe(t, b, "group", "topic", 100)
 	for range 3 {
-		if err := s.client.ScriptFlush(t.Context()).Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.client.ScriptFlush(t.Context()).Err())
 		want := map[string]bool{}
 		var messages []*message.Message
 		for k := range 20 {
@@ -264,9 +262,7 @@ func TestFlushAll(t *testing.T) {
 	from, to := open(t, cfg, s.URL()), open(t, cfg, s.URL())
 	x := startTraffic(t, from, to, 4)
 	x.more(100)
-	if err := s.client.FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.client.FlushAll(t.Context()).Err())
 	t.Logf("back after %v", x.recovered().Round(time.Millisecond))
 	x.more(100)
 	x.stop()
@@ -277,15 +273,11 @@ func TestFlushAll(t *testing.T) {
 		return err == nil && len(lags) == 1 && lags[0] == bus.Lag{Topic: "topic", Group: "group"}
 	})
 	for _, b := range []*bus.Bus{from, to} {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, b.Close())
 	}
 	x.wg.Wait()
 	for key, all := range x.got {
-		if !slices.IsSorted(all) {
-			t.Errorf("%s was handled in the order %v", key, all)
-		}
+		assert.Truef(t, slices.IsSorted(all), "%s was handled in the order %v", key, all)
 	}
 }
 
@@ -295,9 +287,7 @@ func TestFlushAllBeforeOneMessage(t *testing.T) {
 	s := startServer(t)
 	b := open(t, redisbus.Config{Partitions: 1}, s.URL())
 	publish(t, b, "topic", keyed("k", "1"))
-	if err := s.client.FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.client.FlushAll(t.Context()).Err())
 	publish(t, b, "topic", keyed("k", "2"))
 	if n, err := s.client.XLen(t.Context(), "topic").Result(); err != nil || n != 1 {
 		t.Errorf("the stream has %d messages (%v), want 1", n, err)
@@ -314,9 +304,7 @@ func TestErrorClasses(t *testing.T) {
 	publish(t, b, "topic", keyed("k", "1"))
 	set := func(name, value string) {
 		t.Helper()
-		if err := s.client.ConfigSet(t.Context(), name, value).Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.client.ConfigSet(t.Context(), name, value).Err())
 	}
 	check := func(what string, topic string, want fault.Class) {
 		t.Helper()
@@ -332,26 +320,16 @@ func TestErrorClasses(t *testing.T) {
 	if n := s.client.XLen(t.Context(), "topic").Val(); n != 1 {
 		t.Errorf("a refused call left %d messages behind", n-1)
 	}
-	if err := s.client.ReplicaOf(t.Context(), "127.0.0.1", "1").Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.client.ReplicaOf(t.Context(), "127.0.0.1", "1").Err())
 	check("a replica", "topic", fault.Infrastructure)
-	if err := s.client.ReplicaOf(t.Context(), "NO", "ONE").Err(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.client.Set(t.Context(), "string", "x", 0).Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.client.ReplicaOf(t.Context(), "NO", "ONE").Err())
+	require.NoError(t, s.client.Set(t.Context(), "string", "x", 0).Err())
 	check("a key that is no stream", "string", fault.Permanent)
 	check("a name with a brace", "a{b", fault.Permanent)
 
 	publish(t, b, "topic", keyed("k", "2"))
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Driver().Publisher().Publish("topic", keyed("k", "3")); !errors.Is(err, bus.ErrClosed) {
-		t.Errorf("after Close: %v, want %v", err, bus.ErrClosed)
-	}
+	require.NoError(t, b.Close())
+	assert.ErrorIs(t, b.Driver().Publisher().Publish("topic", keyed("k", "3")), bus.ErrClosed, "after Close")
 	if _, err := b.Driver().Source(t.Context(), "topic", "group", 1); !errors.Is(err, bus.ErrClosed) {
 		t.Errorf("a source after Close: %v, want %v", err, bus.ErrClosed)
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/redisbus"
@@ -27,17 +29,13 @@ type place struct {
 func newPlace(t testing.TB, rawURL string) place {
 	t.Helper()
 	client, err := redisdb.Open(rawURL, redisdb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p := place{prefix: "t" + uuid.NewString() + ":", client: client}
 	query := url.Values{"prefix": {p.prefix}}.Encode()
 	p.url = rawURL + "?" + query
 	t.Cleanup(func() {
 		p.clear(t)
-		if err := client.Close(); err != nil {
-			t.Errorf("close the client: %v", err)
-		}
+		assert.NoError(t, client.Close(), "close the client")
 	})
 	return p
 }
@@ -60,9 +58,7 @@ func (p place) clear(t testing.TB) {
 	case *redis.Client:
 		err = sweep(ctx, client)
 	}
-	if err != nil {
-		t.Errorf("clear the test's keys: %v", err)
-	}
+	assert.NoError(t, err, "clear the test's keys")
 }
 
 // stream is the name of a partition's stream in the place.
@@ -93,13 +89,9 @@ var (
 func open(t testing.TB, cfg redisbus.Config, url string) *bus.Bus {
 	t.Helper()
 	b, err := tryOpen(cfg, url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
+		assert.NoError(t, b.Close(), "close")
 	})
 	return b
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus/driver/logdriver"
 )
@@ -33,9 +34,7 @@ func FuzzEntry(f *testing.F) {
 			return
 		}
 		text, err := headers{}.Encode(found)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if again, err := (headers{}).Decode(text); err != nil || !maps.Equal(again, found) {
 			t.Fatalf("%v comes back as %v, %v", found, again, err)
 		}
@@ -49,9 +48,7 @@ func FuzzMetadata(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, text, other string) {
 		want := message.Metadata{name: text, other: name}
 		encoded, err := headers{}.Encode(want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got, err := (headers{}).Decode(encoded); err != nil || !maps.Equal(got, want) {
 			t.Fatalf("%v comes back as %v, %v", want, got, err)
 		}

@@ -11,6 +11,8 @@ import (
 	"github.com/ThreeDotsLabs/watermill-redisstream/pkg/redisstream"
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/redisbus"
@@ -22,9 +24,7 @@ import (
 func groupOf(t *testing.T, p place, stream, group string) redis.XInfoGroup {
 	t.Helper()
 	all, err := p.client.XInfoGroups(t.Context(), stream).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	i := slices.IndexFunc(all, func(g redis.XInfoGroup) bool { return g.Name == group })
 	if i < 0 {
 		t.Fatalf("%s has no group %s, only %v", stream, group, all)
@@ -37,9 +37,7 @@ func groupOf(t *testing.T, p place, stream, group string) redis.XInfoGroup {
 func TestNativeLag(t *testing.T) {
 	p := single(t)
 	b := open(t, redisbus.Config{Partitions: 2}, p.url)
-	if err := b.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"group", "other"}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"group", "other"}}))
 	var messages []*message.Message
 	for n := range 10 {
 		messages = append(messages, keyed("", fmt.Sprint(n))) // keyless ones go to the first partition
@@ -51,12 +49,8 @@ func TestNativeLag(t *testing.T) {
 		want := int64(len(messages) - 1 - n)
 		redistest.Until(t, fmt.Sprint("lag ", want), func() bool { return groupOf(t, p, p.stream("topic", "0"), "group").Lag == want })
 	}
-	if lag := groupOf(t, p, p.stream("topic", "0"), "other").Lag; lag != 10 {
-		t.Errorf("the other group's lag is %d, want 10", lag)
-	}
-	if lag := groupOf(t, p, p.stream("topic", "1"), "group").Lag; lag != 0 {
-		t.Errorf("the lag on the other partition is %d, want 0", lag)
-	}
+	assert.EqualValues(t, 10, groupOf(t, p, p.stream("topic", "0"), "other").Lag, "the other group's lag")
+	assert.EqualValues(t, 0, groupOf(t, p, p.stream("topic", "1"), "group").Lag, "the lag on the other partition")
 }
 
 // Lag also works in the middle of a stream, where Redis cannot count by itself: here
@@ -68,20 +62,12 @@ func TestLagByCounting(t *testing.T) {
 	var ids []string
 	for n := range 1300 {
 		id, err := p.client.XAdd(t.Context(), &redis.XAddArgs{Stream: stream, Values: []any{"payload", n}}).Result()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ids = append(ids, id)
 	}
-	if err := p.client.XGroupCreate(t.Context(), stream, "group", ids[99]).Err(); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.client.XDel(t.Context(), stream, ids[200]).Err(); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"group"}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.client.XGroupCreate(t.Context(), stream, "group", ids[99]).Err())
+	require.NoError(t, p.client.XDel(t.Context(), stream, ids[200]).Err())
+	require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"group"}}))
 	lags, err := b.Lag(t.Context())
 	if err != nil || len(lags) != 1 || lags[0].Messages != 1199 {
 		t.Fatalf("lag is %+v (%v), want 1199", lags, err)
@@ -100,22 +86,16 @@ func TestPendingIsReclaimed(t *testing.T) {
 	for n := range 10 {
 		publish(t, b, "topic", keyed("k", fmt.Sprint(n)))
 	}
-	if err := p.client.XGroupCreate(t.Context(), stream, "group", "0").Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.client.XGroupCreate(t.Context(), stream, "group", "0").Err())
 	read, err := p.client.XReadGroup(t.Context(), &redis.XReadGroupArgs{
 		Group: "group", Consumer: "died", Streams: []string{stream, ">"}, Count: 8,
 	}).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i, m := range read[0].Messages {
 		if i == 3 || i == 6 {
 			continue // never acknowledged
 		}
-		if err := p.client.XAck(t.Context(), stream, "group", m.ID).Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.client.XAck(t.Context(), stream, "group", m.ID).Err())
 	}
 	lags, err := b.Lag(t.Context())
 	if err != nil || len(lags) != 1 || lags[0].Messages != 4 {
@@ -142,9 +122,7 @@ func TestPendingIsShown(t *testing.T) {
 	show := func(group string, limit int, want ...string) {
 		t.Helper()
 		all, err := b.Pending(t.Context(), "topic", group, limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var got []string
 		for _, m := range all {
 			got = append(got, string(m.Payload))
@@ -185,14 +163,10 @@ func TestWatermillReadsAndWrites(t *testing.T) {
 	b := open(t, redisbus.Config{Partitions: 1, PollInterval: 20 * time.Millisecond}, p.url)
 	topic := p.prefix + "topic"
 	pub, err := redisstream.NewPublisher(redisstream.PublisherConfig{Client: p.client}, watermill.NopLogger{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	theirs := keyed("k", "theirs")
 	theirs.Metadata.Set("empty", "")
-	if err := pub.Publish(topic, theirs); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, pub.Publish(topic, theirs))
 	ours := keyed("k", "ours")
 	publish(t, b, "topic", ours)
 
@@ -207,14 +181,10 @@ func TestWatermillReadsAndWrites(t *testing.T) {
 	sub, err := redisstream.NewSubscriber(redisstream.SubscriberConfig{
 		Client: p.client, ConsumerGroup: "theirs", OldestId: "0", BlockTime: 10 * time.Millisecond,
 	}, watermill.NopLogger{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	got, err := sub.Subscribe(ctx, topic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, want := range []*message.Message{theirs, ours} {
 		m := receive(t, got)
 		if m.UUID != want.UUID || !m.Equals(want) {
@@ -236,18 +206,15 @@ func TestForeignEntries(t *testing.T) {
 	b := open(t, redisbus.Config{Partitions: 1, PollInterval: 20 * time.Millisecond}, p.url)
 	ch := subscribe(t, b, "group", "topic", 10)
 	id, err := p.client.XAdd(t.Context(), &redis.XAddArgs{Stream: p.prefix + "topic", Values: []any{"payload", "by hand"}}).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m := receive(t, ch)
 	if m.UUID != id || string(m.Payload) != "by hand" || len(m.Metadata) != 0 {
 		t.Errorf("got %s %q %v", m.UUID, m.Payload, m.Metadata)
 	}
 	m.Ack()
-	if _, err := p.client.XAdd(t.Context(), &redis.XAddArgs{Stream: p.prefix + "topic",
-		Values: []any{"_watermill_message_uuid", "id", "metadata", "no msgpack", "payload", "x"}}).Result(); err != nil {
-		t.Fatal(err)
-	}
+	_, err = p.client.XAdd(t.Context(), &redis.XAddArgs{Stream: p.prefix + "topic",
+		Values: []any{"_watermill_message_uuid", "id", "metadata", "no msgpack", "payload", "x"}}).Result()
+	require.NoError(t, err)
 	m = receive(t, ch)
 	if m.UUID != "id" || string(m.Payload) != "x" || len(m.Metadata) != 0 {
 		t.Errorf("got %s %q %v", m.UUID, m.Payload, m.Metadata)
@@ -267,9 +234,7 @@ func TestDestroyedGroup(t *testing.T) {
 	receive(t, ch).Ack()
 	stream := p.prefix + "topic"
 	redistest.Until(t, "the first is done", func() bool { return groupOf(t, p, stream, "group").Lag == 1 })
-	if err := p.client.XGroupDestroy(t.Context(), stream, "group").Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.client.XGroupDestroy(t.Context(), stream, "group").Err())
 	receive(t, ch).Ack()
 	publish(t, b, "topic", keyed("k", "3"))
 	if m := receive(t, ch); string(m.Payload) != "3" {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus/driver/logdriver"
 	"github.com/millrace-go/millrace/internal/log"
@@ -24,19 +26,14 @@ import (
 func newLog(t *testing.T) (*store, string) {
 	t.Helper()
 	client, err := redisdb.Open(servicetest.Redis(t), redisdb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	k := keys("t" + uuid.NewString() + ":")
 	scripts, err := loadScripts()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l := &store{client: client, keys: k, scripts: scripts, logger: slog.New(slog.DiscardHandler)}
 	l.writes = &logdriver.Writes[*call]{Make: l.write}
-	if _, err := l.Ensure(t.Context(), logsub.Topic{Name: "topic", Partitions: 1}); err != nil {
-		t.Fatal(err)
-	}
+	_, err = l.Ensure(t.Context(), logsub.Topic{Name: "topic", Partitions: 1})
+	require.NoError(t, err)
 	stream := k.stream("topic", 0, 1)
 	t.Cleanup(func() {
 		ctx := context.Background()
@@ -44,9 +41,7 @@ func newLog(t *testing.T) (*store, string) {
 		if err == nil && len(names) > 0 {
 			err = client.Unlink(ctx, names...).Err()
 		}
-		if err := errors.Join(err, client.Close()); err != nil {
-			t.Errorf("clear the test's keys: %v", err)
-		}
+		assert.NoError(t, errors.Join(err, client.Close()), "clear the test's keys")
 	})
 	return l, stream
 }
@@ -57,17 +52,13 @@ func (s *store) put(t *testing.T, n int) {
 	for i := range n {
 		entries = append(entries, log.Entry{MessageID: fmt.Sprint(i), Payload: []byte("x")})
 	}
-	if err := s.append(t.Context(), entries); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.append(t.Context(), entries))
 }
 
 func (s *store) take(t *testing.T, group, holder string, ttl time.Duration) log.Lease {
 	t.Helper()
 	lease, err := s.Lease(t.Context(), log.Cursor{Consumer: group}, holder, ttl)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return lease
 }
 
@@ -81,9 +72,8 @@ func TestNewStreamBeginsBehindTheOld(t *testing.T) {
 		if err != nil || len(all) != 1 {
 			t.Fatalf("%d messages (%v), want 1", len(all), err)
 		}
-		if _, err := fmt.Sscanf(all[0].ID, "%d-%d", &ms, &seq); err != nil {
-			t.Fatal(err)
-		}
+		_, err = fmt.Sscanf(all[0].ID, "%d-%d", &ms, &seq)
+		require.NoError(t, err)
 		return ms, seq
 	}
 	for range 200 {
@@ -94,9 +84,7 @@ func TestNewStreamBeginsBehindTheOld(t *testing.T) {
 		}
 		l.put(t, 3)
 		lastMS, lastSeq := id(l.client.XRevRangeN(t.Context(), stream, "+", "-", 1).Result())
-		if err := l.client.Del(t.Context(), stream).Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.client.Del(t.Context(), stream).Err())
 		l.put(t, 3)
 		if ms, seq := id(l.client.XRangeN(t.Context(), stream, "-", "+", 1).Result()); ms < lastMS || ms == lastMS && seq <= lastSeq {
 			t.Fatalf("the new stream begins at %d-%d, the old one ended at %d-%d", ms, seq, lastMS, lastSeq)
@@ -129,23 +117,15 @@ func TestFencing(t *testing.T) {
 			t.Errorf("%s: token %d after %d", name, lease.Token, old.Token)
 		}
 		place := read(lease.Position, 2)
-		if err := l.Advance(t.Context(), lease, place, time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.Advance(t.Context(), lease, place, time.Minute))
 		for what, err := range map[string]error{
 			"advance": l.Advance(t.Context(), old, read(old.Position, 1), time.Minute),
 			"renew":   l.Renew(t.Context(), time.Minute, old),
 		} {
-			if !errors.Is(err, log.ErrLeaseLost) {
-				t.Errorf("%s: %s with a lost lease: %v", name, what, err)
-			}
+			assert.ErrorIsf(t, err, log.ErrLeaseLost, "%s: %s with a lost lease", name, what)
 		}
-		if err := l.Release(t.Context(), old); err != nil {
-			t.Errorf("%s: release of a lost lease: %v", name, err)
-		}
-		if err := l.Renew(t.Context(), time.Minute, lease); err != nil {
-			t.Errorf("%s: the holder's lease was ended by another: %v", name, err)
-		}
+		assert.NoErrorf(t, l.Release(t.Context(), old), "%s: release of a lost lease", name)
+		assert.NoErrorf(t, l.Renew(t.Context(), time.Minute, lease), "%s: the holder's lease was ended by another", name)
 		old = lease
 	}
 	lapsed(t, l, stream)
@@ -154,20 +134,14 @@ func TestFencing(t *testing.T) {
 		t.Errorf("the group stands at %+v, want %+v", lease.Position, want)
 	}
 	// The lease is free: writes of its old holders have no effect.
-	if err := l.Release(t.Context(), lease); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Renew(t.Context(), time.Minute, lease); !errors.Is(err, log.ErrLeaseLost) {
-		t.Errorf("renewing a released lease: %v", err)
-	}
+	require.NoError(t, l.Release(t.Context(), lease))
+	assert.ErrorIs(t, l.Renew(t.Context(), time.Minute, lease), log.ErrLeaseLost, "renewing a released lease")
 }
 
 // lapsed shortens the group's lease, and waits until it has expired.
 func lapsed(t *testing.T, l *store, stream string) {
 	t.Helper()
-	if err := l.client.PExpire(t.Context(), l.keys.lease(stream, "group"), time.Millisecond).Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.client.PExpire(t.Context(), l.keys.lease(stream, "group"), time.Millisecond).Err())
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for l.client.Exists(t.Context(), l.keys.lease(stream, "group")).Val() == 1 {
@@ -180,9 +154,7 @@ func TestCursorsMoveTogether(t *testing.T) {
 	l, _ := newLog(t)
 	l.put(t, 5)
 	entries, _, err := l.Read(t.Context(), 0, log.Position{}, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var leases []log.Lease
 	for _, group := range []string{"a", "b", "c"} {
 		leases = append(leases, l.take(t, group, "me", time.Minute))
@@ -197,15 +169,9 @@ func TestCursorsMoveTogether(t *testing.T) {
 			return nil
 		})
 	}
-	if err := move(entries[1].Position); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Release(t.Context(), leases[1]); err != nil {
-		t.Fatal(err)
-	}
-	if err := move(entries[3].Position); !errors.Is(err, log.ErrLeaseLost) {
-		t.Errorf("one lease is lost: %v", err)
-	}
+	require.NoError(t, move(entries[1].Position))
+	require.NoError(t, l.Release(t.Context(), leases[1]))
+	assert.ErrorIs(t, move(entries[3].Position), log.ErrLeaseLost, "one lease is lost")
 	for group, want := range map[string]int{"a": 1, "b": 3, "c": 1} {
 		if n, oldest, err := l.Backlog(t.Context(), log.Cursor{Consumer: group}, 1, 100); err != nil || n != want || oldest.IsZero() {
 			t.Errorf("%s is %d behind since %s (%v), want %d", group, n, oldest, err, want)
@@ -218,9 +184,7 @@ func TestPrune(t *testing.T) {
 	l, stream := newLog(t)
 	l.put(t, 1000)
 	all, _, err := l.Read(t.Context(), 0, log.Position{}, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	left := func() int64 { return l.client.XLen(t.Context(), stream).Val() }
 	prune := func(before time.Time, limit, want int) {
 		t.Helper()
@@ -232,9 +196,7 @@ func TestPrune(t *testing.T) {
 	a, b := l.take(t, "a", "me", time.Minute), l.take(t, "b", "me", time.Minute)
 	advance := func(lease log.Lease, n int) {
 		t.Helper()
-		if err := l.Advance(t.Context(), lease, all[n-1].Position, time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.Advance(t.Context(), lease, all[n-1].Position, time.Minute))
 	}
 	later := time.Now().Add(time.Hour)
 	prune(later, 500, 0) // no group has done anything
@@ -245,29 +207,21 @@ func TestPrune(t *testing.T) {
 	prune(later, 300, 300)                    // whole nodes of a hundred
 	prune(later, 500, 300)
 	prune(later, 500, 0)
-	if n := left(); n != 400 {
-		t.Errorf("%d messages are left, want 400", n)
-	}
+	assert.EqualValues(t, 400, left(), "messages are")
 	prune(later, 0, 49) // to the message: the newest that is done stays
 	if n, _, err := l.Backlog(t.Context(), b.Cursor, 1, 1000); err != nil || n != 350 {
 		t.Errorf("b is %d behind (%v), want 350", n, err)
 	}
 	// A foreign consumer has taken all and acknowledged all but one.
-	if err := l.client.XGroupCreate(t.Context(), stream, "foreign", "0").Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.client.XGroupCreate(t.Context(), stream, "foreign", "0").Err())
 	read, err := l.client.XReadGroup(t.Context(), &redis.XReadGroupArgs{Group: "foreign", Consumer: "c", Streams: []string{stream, ">"}}).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var ids []string
 	for _, m := range read[0].Messages {
 		ids = append(ids, m.ID)
 	}
 	pending := ids[100]
-	if err := l.client.XAck(t.Context(), stream, "foreign", slices.DeleteFunc(ids, func(id string) bool { return id == pending })...).Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.client.XAck(t.Context(), stream, "foreign", slices.DeleteFunc(ids, func(id string) bool { return id == pending })...).Err())
 	advance(b, 1000)
 	prune(later, 0, 100)
 	first, err := l.client.XRangeN(t.Context(), stream, "-", "+", 1).Result()
@@ -286,16 +240,12 @@ func TestMembers(t *testing.T) {
 		for _, id := range ids {
 			all = append(all, member(id))
 		}
-		if err := l.Beat(t.Context(), ttl, all); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.Beat(t.Context(), ttl, all))
 	}
 	members := func() []string {
 		t.Helper()
 		all, err := l.Members(t.Context(), "topic", "group")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return all
 	}
 	beat(time.Minute)
@@ -311,11 +261,7 @@ func TestMembers(t *testing.T) {
 	for slices.Contains(members(), "y") {
 		<-tick.C
 	}
-	if err := l.Leave(t.Context(), member("x")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Leave(t.Context(), member("x")))
 	beat(time.Minute, "y") // it is back, as the newest
-	if got := members(); !slices.Equal(got, []string{"z", "w", "y"}) {
-		t.Errorf("members are %v, want z, w, y", got)
-	}
+	assert.Equal(t, []string{"z", "w", "y"}, members(), "members")
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/redisbus"
@@ -55,9 +57,7 @@ func TestPartitionsCannotChange(t *testing.T) {
 		{"declared", 7, true}, {"declared", 0, true}, {"declared", 4, false},
 	} {
 		err := b.Declare(t.Context(), bus.Topic{Name: tc.topic, Partitions: tc.partitions})
-		if (err == nil) != tc.ok {
-			t.Errorf("declare %s with %d partitions: %v, want ok: %t", tc.topic, tc.partitions, err, tc.ok)
-		}
+		assert.Equalf(t, tc.ok, (err == nil), "declare %s with %d partitions: %v, want ok", tc.topic, tc.partitions, err)
 		if err != nil && (fault.Of(err) != fault.Permanent || !strings.Contains(err.Error(), tc.topic)) {
 			t.Errorf("the error is %v (%v)", err, fault.Of(err))
 		}
@@ -81,31 +81,23 @@ func TestPartitionsSpreadOverCluster(t *testing.T) {
 	slot := func(key string) int64 {
 		t.Helper()
 		n, err := p.client.ClusterKeySlot(t.Context(), key).Result()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return n
 	}
 	for n := range 12 {
 		stream := p.stream("topic", fmt.Sprint(n))
-		if slot(stream) != slot(p.prefix+"millrace:lease:"+stream+":group") {
-			t.Errorf("the lease of %s is in another slot", stream)
-		}
+		assert.Equalf(t, slot(p.prefix+"millrace:lease:"+stream+":group"), slot(stream), "the lease of %s is in another slot", stream)
 		redistest.Until(t, "a lease of "+stream, func() bool {
 			return p.client.Exists(t.Context(), p.prefix+"millrace:lease:"+stream+":group").Val() == 1
 		})
 		node, err := p.client.(*redis.ClusterClient).MasterForKey(t.Context(), stream)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		nodes[node.Options().Addr] = true
 	}
 	if len(nodes) < 2 {
 		t.Errorf("all partitions are on %v", nodes)
 	}
-	if slot("topic") != slot("millrace:lease:{topic}:group") {
-		t.Error("the lease of a topic with one partition is in another slot")
-	}
+	assert.Equal(t, slot("millrace:lease:{topic}:group"), slot("topic"), "the lease of a topic with one partition is in another slot")
 }
 
 // Names with colons do not mix up two groups: each has what it started, and what it did.
@@ -121,9 +113,7 @@ func TestStartsOfNamesWithColons(t *testing.T) {
 func TestMaxLen(t *testing.T) {
 	p := single(t)
 	b := open(t, redisbus.Config{Partitions: 1}, p.url+"&maxlen=10")
-	if err := b.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"fast", "slow"}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"fast", "slow"}}))
 	for n := range 10 {
 		publish(t, b, "topic", keyed("k", fmt.Sprint(n)))
 	}
@@ -181,16 +171,12 @@ func TestWait(t *testing.T) {
 			late++
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		length := int64(0)
 		for _, stream := range []string{"{topic:0}", "{topic:1}"} {
 			length += replica.client.XLen(t.Context(), stream).Val()
 		}
-		if want := int64(3 + n + 1); length != want {
-			t.Fatalf("the replica has %d messages when Publish returns, want %d", length, want)
-		}
+		require.Equalf(t, int64(3+n+1), length, "the replica has %d messages when Publish returns", length)
 	}
 	if late == calls {
 		t.Error("the replica has never confirmed")
@@ -211,9 +197,7 @@ func TestLargeCall(t *testing.T) {
 	ch := subscribe(t, b, "group", "topic", 100)
 	for i := range n {
 		m := receive(t, ch)
-		if m.UUID != messages[i].UUID {
-			t.Fatalf("message %d came as the %dth", i, i)
-		}
+		require.Equalf(t, messages[i].UUID, m.UUID, "message %d came as the %dth", i, i)
 		m.Ack()
 	}
 }
@@ -224,9 +208,7 @@ func TestAFullTopicLeavesOthersAlone(t *testing.T) {
 	const bound, calls = 1000, 200
 	p := single(t)
 	b := open(t, redisbus.Config{Partitions: 1}, p.url+"&maxlen="+fmt.Sprint(bound))
-	if err := b.Declare(t.Context(), bus.Topic{Name: "full", Groups: []string{"slow"}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: "full", Groups: []string{"slow"}}))
 	var all []*message.Message
 	for n := range bound {
 		all = append(all, keyed("k", fmt.Sprint(n)))
@@ -243,9 +225,7 @@ func TestAFullTopicLeavesOthersAlone(t *testing.T) {
 		})
 		work.Go(func() {
 			for n := range calls {
-				if err := b.Publisher().Publish("other", keyed("k", fmt.Sprint(n))); err != nil {
-					t.Errorf("publishing into another: %v", err)
-				}
+				assert.NoError(t, b.Publisher().Publish("other", keyed("k", fmt.Sprint(n))), "publishing into another")
 			}
 		})
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/redistest"
 )
@@ -27,9 +29,7 @@ func startServer(t testing.TB, args ...string) *server {
 	s := &server{t: t, Server: redistest.StartServer(t, args...)}
 	s.client = redis.NewClient(&redis.Options{Addr: s.Address, MaxRetries: -1, DisableIdentity: true})
 	t.Cleanup(func() {
-		if err := s.client.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, s.client.Close())
 	})
 	s.loaded()
 	return s
@@ -41,9 +41,7 @@ func freePort(t testing.TB) int {
 	for range 50 {
 		port := 9000 + rand.IntN(3000)
 		if l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
-			if err := l.Close(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, l.Close())
 			return port
 		}
 	}

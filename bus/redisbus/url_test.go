@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/fault"
@@ -62,9 +65,7 @@ func TestURLErrors(t *testing.T) {
 func TestTLSAndPassword(t *testing.T) {
 	cert := certtest.New(t, "127.0.0.1")
 	s, at := secureServer(t, cert)
-	if err := s.client.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">p@ss/w0rd", "~*", "&*", "+@all").Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.client.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">p@ss/w0rd", "~*", "&*", "+@all").Err())
 	trusting := redisbus.Config{TLS: &tls.Config{RootCAs: cert.Pool, MinVersion: tls.VersionTLS12}}
 	url := "rediss://app:%s@" + at + "/0"
 	tlstest.Run(t, tlstest.Server{
@@ -100,10 +101,6 @@ func TestSharedClient(t *testing.T) {
 	p := single(t)
 	b := open(t, redisbus.Config{Client: p.client, Prefix: p.prefix}, "redis://127.0.0.1:1/")
 	publish(t, b, "topic", keyed("k", "1"))
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.client.Ping(context.Background()).Err(); err != nil {
-		t.Errorf("the shared client after Close: %v", err)
-	}
+	require.NoError(t, b.Close())
+	assert.NoError(t, p.client.Ping(context.Background()).Err(), "the shared client after Close")
 }

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/redrive"
@@ -16,9 +19,7 @@ func TestEdit(t *testing.T) {
 		bury(t, b, "1", "2", "3")
 		l := letters(t, b)
 		got, err := l.Show(t.Context(), "2")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		change := func(old, new string) []byte { return []byte(strings.ReplaceAll(string(got.Payload), old, new)) }
 		for want, payload := range map[string][]byte{
 			"is no event":    []byte("{}"),
@@ -29,29 +30,20 @@ func TestEdit(t *testing.T) {
 				t.Errorf("got %v, want %q", err, want)
 			}
 		}
-		if err := l.Edit(t.Context(), "4", got.Payload); !errors.Is(err, redrive.ErrNotFound) {
-			t.Errorf("an unknown id: %v", err)
-		}
+		assert.ErrorIs(t, l.Edit(t.Context(), "4", got.Payload), redrive.ErrNotFound, "an unknown id")
 		is(t, "pending after refusals", pending(t, b), "1 2 3")
 		for n := 1; n <= 2; n++ {
-			if err := l.Edit(t.Context(), "2", change(`"of":"2"`, fmt.Sprintf(`"of":"edited %d"`, n))); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, l.Edit(t.Context(), "2", change(`"of":"2"`, fmt.Sprintf(`"of":"edited %d"`, n))))
 		}
 		edited, err := l.Show(t.Context(), "2")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if edited.Edits != 2 || edited.Error != "timeout" || edited.Metadata["custom"] != "header of 2" || !strings.Contains(string(edited.Payload), "edited 2") {
 			t.Errorf("after two edits: %+v", edited)
 		}
-		if _, err := l.Redrive(t.Context(), redrive.Filter{All: true}, redrive.Options{}); err != nil {
-			t.Fatal(err)
-		}
+		_, err = l.Redrive(t.Context(), redrive.Filter{All: true}, redrive.Options{})
+		require.NoError(t, err)
 		all := received(t, b, "orders")
-		if len(all) != 3 {
-			t.Fatalf("%d messages were redriven", len(all))
-		}
+		require.Len(t, all, 3, "messages were redriven")
 		for _, m := range all {
 			if m.UUID == "2" && (!strings.Contains(string(m.Payload), "edited 2") || len(m.Metadata) != 4) {
 				t.Errorf("redriven after the edits: %s %v", m.Payload, m.Metadata)
@@ -73,9 +65,8 @@ func TestAnEditIsNotLostBesideItsOriginal(t *testing.T) {
 		if err != nil || got.Edits != 1 {
 			t.Errorf("shown: %+v %v", got, err)
 		}
-		if _, err := l.Redrive(t.Context(), redrive.Filter{All: true}, redrive.Options{}); err != nil {
-			t.Fatal(err)
-		}
+		_, err = l.Redrive(t.Context(), redrive.Filter{All: true}, redrive.Options{})
+		require.NoError(t, err)
 		all := received(t, b, "orders")
 		if n := len(all); n == 0 || !strings.Contains(string(all[n-1].Payload), "edited") {
 			t.Errorf("%d were redriven, and the last is not the edited one", n)

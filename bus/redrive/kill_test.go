@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -177,9 +179,7 @@ func killAtAnyStep(t *testing.T, name string, op func(context.Context, *redrive.
 			left := new(atomic.Int64)
 			left.Store(steps)
 			l, err := redrive.New(bus.New("mortal", mortal{mem.Driver(), left, prompt}), dlt, redrive.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			err = op(t.Context(), l)
 			if err != nil && !errors.Is(err, errKilled) {
 				t.Fatal(err)
@@ -204,15 +204,12 @@ func killAtAnyStep(t *testing.T, name string, op func(context.Context, *redrive.
 			}
 			// The same operation again, by a tool that is not killed.
 			again, err := redrive.New(mem, dlt, redrive.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if err := op(t.Context(), again); err != nil && !errors.Is(err, redrive.ErrNotFound) {
 				t.Fatal(err)
 			}
-			if _, err := again.Redrive(t.Context(), redrive.Filter{All: true}, redrive.Options{}); err != nil {
-				t.Fatal(err)
-			}
+			_, err = again.Redrive(t.Context(), redrive.Filter{All: true}, redrive.Options{})
+			require.NoError(t, err)
 			redriven = strings.Fields(delivered(t, mem))
 			for _, id := range all {
 				if !slices.Contains(redriven, id) && !(strings.HasPrefix(name, "drop") && slices.Contains(selected, id)) {
@@ -229,9 +226,7 @@ func killAtAnyStep(t *testing.T, name string, op func(context.Context, *redrive.
 						last = string(m.Payload)
 					}
 				}
-				if !strings.Contains(last, "edited") {
-					t.Errorf("killed after %d steps: the last of 5 is %s", steps, last)
-				}
+				assert.Containsf(t, last, "edited", "killed after %d steps: the last of 5 is %s", steps, last)
 			}
 		})
 		if steps > 100 {

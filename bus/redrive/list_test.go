@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -35,9 +36,7 @@ func TestFilters(t *testing.T) {
 			"[1 special 2]": {}, "[] ": {Type: "OrderPaid", Group: "billing"},
 		} {
 			got, err := l.List(t.Context(), f, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			ids := []string{}
 			for _, l := range got.Letters {
 				ids = append(ids, l.ID)
@@ -71,16 +70,12 @@ func TestListSettlesNothing(t *testing.T) {
 				t.Errorf("with a limit: %d letters, complete %t, %v", len(got.Letters), got.Complete, err)
 			}
 			res, err := l.Redrive(t.Context(), redrive.Filter{All: true}, redrive.Options{DryRun: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			is(t, "dry run", summary(res), "seen 6 matched 5 done 5 duplicates 0 moved 0 failed 0 complete true")
 		}
 		is(t, "original topic", delivered(t, b), "")
 		res, err := l.Redrive(t.Context(), redrive.Filter{All: true}, redrive.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		is(t, "result", summary(res), "seen 6 matched 5 done 5 duplicates 1 moved 0 failed 0 complete true")
 		is(t, "original topic", delivered(t, b), "1 2 3 4 5")
 	})
@@ -93,9 +88,7 @@ func TestShow(t *testing.T) {
 		publish(t, b, dlt, foreign)
 		l := letters(t, b)
 		got, err := l.Show(t.Context(), "2")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got.ID != "2" || got.OriginalTopic != "orders" || got.Group != "billing" || got.Reason != bus.ReasonExhausted || got.Class != "transient" ||
 			got.Error != "timeout" || got.Stack != "main.go:1" || got.Attempts != 4 || got.Worker != "w-1" || got.Redrives != 0 ||
 			got.LastFailure.Sub(got.FirstFailure) != 7500*time.Millisecond || got.Type != "OrderPlaced" || got.Event.AggregateID != "key" ||

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/bus"
@@ -30,13 +32,9 @@ const dlt = "orders.DLT"
 func memBus(t *testing.T) *bus.Bus {
 	t.Helper()
 	b, err := bus.Open(t.Context(), "mem://", membus.Scheme())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Errorf("close the bus: %v", err)
-		}
+		assert.NoError(t, b.Close(), "close the bus")
 	})
 	return b
 }
@@ -66,9 +64,7 @@ func each(t *testing.T, test func(t *testing.T, b *bus.Bus)) {
 func letters(t *testing.T, b *bus.Bus) *redrive.Letters {
 	t.Helper()
 	l, err := redrive.New(b, dlt, redrive.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return l
 }
 
@@ -76,14 +72,10 @@ func letters(t *testing.T, b *bus.Bus) *redrive.Letters {
 func dead(t *testing.T, id, typ string) *message.Message {
 	t.Helper()
 	e, err := event.New(typ, "test", map[string]string{"of": id})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e.ID, e.AggregateID = id, "key"
 	m, err := event.Structured{}.Encode(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m.Metadata.Set("custom", "header of "+id)
 	return buried(m)
 }
@@ -121,9 +113,7 @@ func numbers(from, to int) (ids []string) {
 func pending(t *testing.T, b *bus.Bus) string {
 	t.Helper()
 	got, err := letters(t, b).List(t.Context(), redrive.Filter{}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var ids []string
 	for _, l := range got.Letters {
 		ids = append(ids, l.ID)
@@ -147,9 +137,7 @@ func received(t *testing.T, b *bus.Bus, topic string) (all []*message.Message) {
 	sub := sourcetest.Subscriber(b.Driver(), fmt.Sprint("reader", time.Now().UnixNano()), 10_000)
 	defer sub.Close()
 	ch, err := sub.Subscribe(context.Background(), topic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for {
 		synctest.Wait()
 		select {
@@ -163,30 +151,22 @@ func received(t *testing.T, b *bus.Bus, topic string) (all []*message.Message) {
 
 func is(t *testing.T, what, got, want string) {
 	t.Helper()
-	if got != want {
-		t.Errorf("%s: %q, want %q", what, got, want)
-	}
+	assert.Equalf(t, want, got, "%s", what)
 }
 
 // run starts a consumer and returns a function that stops it.
 func run(t *testing.T, b *bus.Bus, c bus.Consumer) (stop func()) {
 	t.Helper()
 	r, err := bus.NewRunner(b, bus.RunnerConfig{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Add(c); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, r.Add(c))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
 	<-r.Running()
 	return func() {
 		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-done)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -27,9 +29,7 @@ func TestRedriveAll(t *testing.T) {
 	each(t, func(t *testing.T, b *bus.Bus) {
 		bury(t, b, numbers(1, 250)...)
 		res, err := letters(t, b).Redrive(t.Context(), redrive.Filter{All: true}, redrive.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		is(t, "result", summary(res), "seen 250 matched 250 done 250 duplicates 0 moved 0 failed 0 complete true")
 		is(t, "original topic", delivered(t, b), strings.Join(numbers(1, 250), " "))
 		is(t, "pending", pending(t, b), "")
@@ -49,9 +49,7 @@ func TestARedrivenMessageIsTheOriginal(t *testing.T) {
 			return nil
 		}})
 		e, err := event.New("OrderPlaced", "test", map[string]string{"odd": "좌석 🎟"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if first, err = (event.Structured{}).Encode(e); err != nil {
 			t.Fatal(err)
 		}
@@ -93,9 +91,7 @@ func TestRedriveSelected(t *testing.T) {
 		bury(t, b, numbers(1, 9)...)
 		l := letters(t, b)
 		res, err := l.Redrive(t.Context(), redrive.Filter{IDs: []string{"3", "6"}}, redrive.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		is(t, "result", summary(res), "seen 9 matched 2 done 2 duplicates 0 moved 4 failed 0 complete true")
 		is(t, "original topic", delivered(t, b), "3 6")
 		is(t, "pending", pending(t, b), "7 8 9 1 2 4 5")
@@ -125,9 +121,7 @@ func TestMissingIDsAreTold(t *testing.T) {
 		l := letters(t, b)
 		for _, dry := range []bool{true, false} {
 			res, err := l.Redrive(t.Context(), redrive.Filter{IDs: []string{"9", "2", "8"}}, redrive.Options{DryRun: dry})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			is(t, "missing", strings.Join(res.Missing, " "), "8 9")
 			is(t, "done", fmt.Sprint(res.Done, res.Complete), "1 true")
 		}
@@ -149,9 +143,7 @@ func TestWhatFailsAgainWaitsForTheNextPass(t *testing.T) {
 		l := letters(t, b)
 		for n := 1; n <= 2; n++ {
 			res, err := l.Redrive(t.Context(), redrive.Filter{All: true}, redrive.Options{Rate: 1000})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if res.Done != 300 {
 				t.Errorf("pass %d: %s", n, summary(res))
 			}
@@ -175,14 +167,10 @@ func TestLettersOfTwoGroupsAreOneMessage(t *testing.T) {
 		publish(t, b, dlt, other)
 		is(t, "pending", pending(t, b), "1 2 1")
 		res, err := letters(t, b).Redrive(t.Context(), redrive.Filter{IDs: []string{"1"}}, redrive.Options{DryRun: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		is(t, "dry run", summary(res), "seen 3 matched 1 done 1 duplicates 1 moved 0 failed 0 complete true")
 		res, err = letters(t, b).Redrive(t.Context(), redrive.Filter{IDs: []string{"1"}}, redrive.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		is(t, "result", summary(res), "seen 3 matched 1 done 1 duplicates 1 moved 1 failed 0 complete true")
 		is(t, "original topic", delivered(t, b), "1")
 		is(t, "pending", pending(t, b), "2")
@@ -205,9 +193,7 @@ func TestALetterThatCannotBeRedrivenStaysAndKeepsNobody(t *testing.T) {
 			return nil
 		}})
 		res, err := letters(t, refusing).Redrive(t.Context(), redrive.Filter{All: true}, redrive.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		is(t, "result", summary(res), "seen 4 matched 4 done 2 duplicates 0 moved 2 failed 2 complete true")
 		if f := res.Failed; f[0].ID != "homeless" || !strings.Contains(f[0].Err.Error(), "dlq_original_topic") || f[1].ID != "lost" || !errors.Is(f[1].Err, errRefused) {
 			t.Errorf("failed: %v", f)
@@ -274,13 +260,9 @@ func TestASelectionBeyondTheWindow(t *testing.T) {
 	each(t, func(t *testing.T, b *bus.Bus) {
 		bury(t, b, numbers(1, 200)...)
 		l, err := redrive.New(b, dlt, redrive.Config{Window: 32})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		res, err := l.Redrive(t.Context(), redrive.Filter{IDs: []string{"100", "150"}}, redrive.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		is(t, "original topic", delivered(t, b), "100 150")
 		if res.Done != 2 || res.Moved < 148 || res.Moved > 170 {
 			t.Errorf("%s", summary(res))
@@ -288,9 +270,7 @@ func TestASelectionBeyondTheWindow(t *testing.T) {
 		if res, err = l.Drop(t.Context(), redrive.Filter{IDs: []string{"none"}}, redrive.Options{}); err != nil || res.Done != 0 {
 			t.Errorf("an id that nobody has: %s %v", summary(res), err)
 		}
-		if got := strings.Fields(pending(t, b)); len(got) != 198 {
-			t.Errorf("%d letters are left of 198", len(got))
-		}
+		assert.Len(t, strings.Fields(pending(t, b)), 198, "letters are left of 198")
 	})
 }
 
@@ -303,9 +283,7 @@ func TestTwoPassesAtOnce(t *testing.T) {
 		for range 2 {
 			go func() {
 				res, err := letters(t, b).Redrive(t.Context(), redrive.Filter{All: true}, redrive.Options{Rate: 20})
-				if err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, err)
 				results <- res
 			}()
 		}

@@ -2,13 +2,14 @@ package redrive_test
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -102,9 +103,7 @@ func TestIndividualAcksNeedNoMove(t *testing.T) {
 		b := bus.New("individual", &individual{Driver: memBus(t).Driver(), acked: map[string]bool{}})
 		bury(t, b, numbers(1, 9)...)
 		res, err := letters(t, b).Redrive(t.Context(), redrive.Filter{IDs: []string{"3", "6"}}, redrive.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		is(t, "result", summary(res), "seen 9 matched 2 done 2 duplicates 0 moved 0 failed 0 complete true")
 		is(t, "pending", pending(t, b), "1 2 4 5 7 8 9")
 		is(t, "original topic", delivered(t, b), "3 6")
@@ -130,9 +129,7 @@ func TestASelectionWhereOneMessageIsOutAtATime(t *testing.T) {
 		b := bus.New("serial", serial{plain{mem.Driver()}})
 		bury(t, mem, numbers(1, 9)...)
 		res, err := letters(t, b).Redrive(t.Context(), redrive.Filter{IDs: []string{"3", "6"}}, redrive.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if res.Done != 2 {
 			t.Errorf("%s", summary(res))
 		}
@@ -169,13 +166,9 @@ func TestASlowRateReachesEveryLetter(t *testing.T) {
 		mem := memBus(t)
 		bury(t, mem, numbers(1, 40)...)
 		l, err := redrive.New(bus.New("distant", distant{plain{mem.Driver()}}), dlt, redrive.Config{Window: 16})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		res, err := l.Redrive(t.Context(), redrive.Filter{All: true}, redrive.Options{Rate: 0.05})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		is(t, "result", summary(res), "seen 40 matched 40 done 40 duplicates 0 moved 0 failed 0 complete true")
 	})
 }
@@ -203,9 +196,7 @@ func TestACancelledPassDoesNotWaitForTheServer(t *testing.T) {
 		synctest.Wait()
 		select {
 		case err := <-ended:
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("the cancelled pass ended with %v", err)
-			}
+			assert.ErrorIs(t, err, context.Canceled, "the cancelled pass ended with")
 		default:
 			t.Fatal("a cancelled pass waits for the server")
 		}
@@ -270,9 +261,7 @@ func TestALetterThatIsTakenBackIsNotLost(t *testing.T) {
 				mem := memBus(t)
 				bury(t, mem, numbers(1, 3)...)
 				res, err := test.change(t.Context(), letters(t, bus.New("takes back", takesBack{plain{mem.Driver()}})))
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				is(t, "result", summary(res), test.want)
 				if len(res.Missing) > 0 {
 					t.Errorf("missing %v", res.Missing)
@@ -288,9 +277,7 @@ func TestALetterThatIsTakenBackIsNotLost(t *testing.T) {
 		mem := memBus(t)
 		bury(t, mem, "1")
 		payload := dead(t, "1", "OrderChanged").Payload
-		if err := letters(t, bus.New("takes back", takesBack{plain{mem.Driver()}})).Edit(t.Context(), "1", payload); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, letters(t, bus.New("takes back", takesBack{plain{mem.Driver()}})).Edit(t.Context(), "1", payload))
 		if l, err := letters(t, mem).Show(t.Context(), "1"); err != nil || l.Type != "OrderChanged" {
 			t.Errorf("after an edit: %s, %v", l.Type, err)
 		}

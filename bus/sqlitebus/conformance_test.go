@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/bustest"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
@@ -15,9 +17,7 @@ func TestConformance(t *testing.T) {
 	files := map[*bus.Bus]string{}
 	openFile := func(t *testing.T, path string) *bus.Bus {
 		b, err := bus.Open(t.Context(), "sqlite://"+path+"?synchronous=normal", scheme)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		files[b] = path
 		return b
 	}

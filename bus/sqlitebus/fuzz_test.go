@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/rawurl"
 )
 
@@ -26,8 +28,6 @@ func FuzzPath(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if want := filepath.FromSlash(path); got != want {
-			t.Fatalf("%q is the file %q", path, got)
-		}
+		require.Equalf(t, filepath.FromSlash(path), got, "%q is the file %q", path, got)
 	})
 }

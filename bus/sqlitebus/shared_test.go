@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus/sqlitebus"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -20,13 +22,10 @@ import (
 func appDB(t *testing.T) (path string, db, reader *sql.DB) {
 	t.Helper()
 	path, db = servicetest.SQLite(t)
-	if _, err := db.Exec(`CREATE TABLE seats (id TEXT PRIMARY KEY)`); err != nil {
-		t.Fatal(err)
-	}
-	reader, err := sqlitedb.OpenReader(path, sqlitedb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, err := db.Exec(`CREATE TABLE seats (id TEXT PRIMARY KEY)`)
+	require.NoError(t, err)
+	reader, err = sqlitedb.OpenReader(path, sqlitedb.Config{})
+	require.NoError(t, err)
 	t.Cleanup(func() { reader.Close() })
 	return path, db, reader
 }
@@ -54,9 +53,7 @@ func TestHandlerWritesTheSameFile(t *testing.T) {
 					answer.SetContext(ctx)
 					return b.Publisher().Publish("answers", answer)
 				})
-				if err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, err)
 				m.Ack()
 			}()
 		}
@@ -83,9 +80,7 @@ func TestPublishInTransaction(t *testing.T) {
 			}
 			return fail
 		})
-		if !errors.Is(err, fail) {
-			t.Fatal(err)
-		}
+		require.ErrorIs(t, err, fail)
 		return late
 	}
 	browse := func(topic string, want ...string) {
@@ -144,7 +139,5 @@ func TestOtherFileIsNotShared(t *testing.T) {
 	if err := db.QueryRow(count).Scan(&tables); err != nil || tables != 5 {
 		t.Errorf("%d tables of the bus are in the application's file (%v), want 5", tables, err)
 	}
-	if err := db.Ping(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, db.Ping())
 }

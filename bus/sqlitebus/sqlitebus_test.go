@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
@@ -29,13 +31,9 @@ func openBus(t testing.TB, cfg sqlitebus.Config, url string) *bus.Bus {
 		cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
 	b, err := bus.Open(context.Background(), url, sqlitebus.Scheme(cfg))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
+		assert.NoError(t, b.Close(), "close")
 	})
 	return b
 }
@@ -65,9 +63,7 @@ func TestPartitionsCannotChange(t *testing.T) {
 		{"declared", 7, true}, {"declared", 0, true}, {"declared", 4, false},
 	} {
 		err := b.Declare(t.Context(), bus.Topic{Name: tc.topic, Partitions: tc.partitions})
-		if (err == nil) != tc.ok {
-			t.Errorf("declare %s with %d partitions: %v, want ok: %t", tc.topic, tc.partitions, err, tc.ok)
-		}
+		assert.Equalf(t, tc.ok, (err == nil), "declare %s with %d partitions: %v, want ok", tc.topic, tc.partitions, err)
 		if err != nil && (fault.Of(err) != fault.Permanent || !strings.Contains(err.Error(), tc.topic)) {
 			t.Errorf("the error is %v (%v)", err, fault.Of(err))
 		}
@@ -92,9 +88,7 @@ func TestTopicsDoNotMix(t *testing.T) {
 		for n := range 8 {
 			wg.Go(func() {
 				topic := fmt.Sprint("topic ", n)
-				if err := b.Publisher().Publish(topic, keyed(fmt.Sprint(i), topic)); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, b.Publisher().Publish(topic, keyed(fmt.Sprint(i), topic)))
 			})
 		}
 	}
@@ -145,14 +139,10 @@ func TestLockedFile(t *testing.T) {
 	receive(t, ch).Ack()
 
 	blocker, err := sqlitedb.Open(path, sqlitedb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer blocker.Close()
 	tx, err := blocker.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer tx.Rollback()
 	done := make(chan error, 5)
 	for n := range 5 {
@@ -163,13 +153,9 @@ func TestLockedFile(t *testing.T) {
 		t.Errorf("published beside another writer's transaction: %v", err)
 	case <-time.After(300 * time.Millisecond):
 	}
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, tx.Rollback())
 	for range 5 {
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-done)
 		receive(t, ch).Ack()
 	}
 }
@@ -185,22 +171,15 @@ func TestErrorClasses(t *testing.T) {
 	}
 	publish(t, b, "topic", keyed("k", "1"))
 	spoil, err := sqlitedb.Open(path, sqlitedb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer spoil.Close()
-	if _, err := spoil.Exec(`CREATE TRIGGER full BEFORE INSERT ON bus_messages BEGIN SELECT raise(ABORT, 'refused'); END`); err != nil {
-		t.Fatal(err)
-	}
+	_, err = spoil.Exec(`CREATE TRIGGER full BEFORE INSERT ON bus_messages BEGIN SELECT raise(ABORT, 'refused'); END`)
+	require.NoError(t, err)
 	if err := pub.Publish("topic", keyed("k", "2")); fault.Of(err) != fault.Permanent {
 		t.Errorf("a refused row: %v (%v), want permanent", err, fault.Of(err))
 	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := pub.Publish("topic", keyed("k", "3")); !errors.Is(err, bus.ErrClosed) {
-		t.Errorf("after Close: %v, want %v", err, bus.ErrClosed)
-	}
+	require.NoError(t, b.Close())
+	assert.ErrorIs(t, pub.Publish("topic", keyed("k", "3")), bus.ErrClosed, "after Close")
 	if _, err := b.Driver().Source(t.Context(), "topic", "group", 1); !errors.Is(err, bus.ErrClosed) {
 		t.Errorf("a source after Close: %v, want %v", err, bus.ErrClosed)
 	}
@@ -214,34 +193,24 @@ func TestManyPoolsOnOneFile(t *testing.T) {
 	var all []*bus.Bus
 	for range pools {
 		b, err := bus.Open(t.Context(), url, sqlitebus.Scheme(sqlitebus.Config{LeaseTTL: time.Minute}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		all = append(all, b)
 	}
-	if err := all[0].Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"group"}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, all[0].Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"group"}}))
 	handled := make(chan string, 2*n)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var running sync.WaitGroup
 	for _, b := range all {
 		r, err := bus.NewRunner(b, bus.RunnerConfig{Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		err = r.Add(bus.Consumer{Topic: "topic", Group: "group", Handler: func(m *message.Message) error {
 			handled <- string(m.Payload)
 			return nil
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		running.Go(func() {
-			if err := errors.Join(r.Run(ctx), b.Close()); err != nil {
-				t.Errorf("stop: %v", err)
-			}
+			assert.NoError(t, errors.Join(r.Run(ctx), b.Close()), "stop")
 		})
 	}
 	for i := range n {

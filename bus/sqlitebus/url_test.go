@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
 	"github.com/millrace-go/millrace/internal/log/logbus"
@@ -18,9 +21,7 @@ import (
 func TestURLs(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	if err := os.MkdirAll(filepath.Join(dir, "sub", "my dir"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "sub", "my dir"), 0o755))
 	for url, file := range map[string]string{
 		"sqlite://app.db":   "app.db",
 		"sqlite://./dot.db": "dot.db",
@@ -31,17 +32,14 @@ func TestURLs(t *testing.T) {
 	} {
 		b := openBus(t, sqlitebus.Config{}, url)
 		publish(t, b, "topic", keyed("k", "1"))
-		if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
-			t.Errorf("%s: %v", url, err)
-		}
+		_, err := os.Stat(filepath.Join(dir, file))
+		assert.NoError(t, err, "%s", url)
 	}
 }
 
 func TestURLErrors(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "text.db"), bytes.Repeat([]byte("no database"), 500), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "text.db"), bytes.Repeat([]byte("no database"), 500), 0o600))
 	scheme := sqlitebus.Scheme(sqlitebus.Config{})
 	for url, want := range map[string]string{
 		"sqlite://" + dir + "/a.db?partition=3":      `"partition"`,
@@ -73,9 +71,7 @@ func TestURLErrors(t *testing.T) {
 // The printed script makes the same tables as Open.
 func TestPrintMigrations(t *testing.T) {
 	var script bytes.Buffer
-	if err := logbus.Print(&script, sqlitebus.Migrations); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, logbus.Print(&script, sqlitebus.Migrations))
 	printed, db := servicetest.SQLite(t)
 	if _, err := db.Exec(script.String()); err != nil {
 		t.Fatalf("%v in\n%s", err, &script)
@@ -91,26 +87,18 @@ func TestPrintMigrations(t *testing.T) {
 func schema(t *testing.T, path string) string {
 	t.Helper()
 	db, err := sqlitedb.OpenReader(path, sqlitedb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	rows, err := db.Query(`SELECT name || ': ' || coalesce(sql, '') FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' AND name LIKE '%bus_%' ORDER BY name`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer rows.Close()
 	var out strings.Builder
 	for rows.Next() {
 		var s string
-		if err := rows.Scan(&s); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Scan(&s))
 		// Comments between statements are ignored.
 		fmt.Fprintln(&out, strings.Join(strings.Fields(s), " "))
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, rows.Err())
 	return out.String()
 }

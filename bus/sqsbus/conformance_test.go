@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/bustest"
 	"github.com/millrace-go/millrace/bus/sqsbus"
@@ -38,9 +40,7 @@ func conformance(t *testing.T, anyURL string, fresh func(t *testing.T) place) {
 	places := map[*bus.Bus]string{}
 	openAt := func(t *testing.T, rawURL string) *bus.Bus {
 		b, err := bus.Open(t.Context(), rawURL, scheme)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		places[b] = rawURL
 		return b
 	}

@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus/sqsbus"
 	"github.com/millrace-go/millrace/fault"
 )
@@ -100,9 +103,7 @@ func (a *amazon) check(t *testing.T, what string, got []string, want ...string) 
 func TestSessionToken(t *testing.T) {
 	a := startAmazon(t)
 	b := open(t, sqsbus.Config{}, a.at("key:secret@", url.Values{"session_token": {"t+0/k="}}))
-	if err := b.Ping(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Ping(t.Context()))
 	a.check(t, "SQS is asked by", a.signed, "key sqs t+0/k=")
 	a.check(t, "STS is asked by", a.asked)
 }
@@ -117,9 +118,7 @@ func TestRole(t *testing.T) {
 		a := startAmazon(t)
 		b := open(t, sqsbus.Config{}, a.at(user, url.Values{"role": {testRole}, "external_id": {"customer-7"}}))
 		for range 2 {
-			if err := b.Ping(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, b.Ping(t.Context()))
 		}
 		a.check(t, "STS is asked by", a.asked, want)
 		a.check(t, "SQS is asked by", a.signed, "ROLE1 sqs role-token", "ROLE1 sqs role-token")
@@ -137,14 +136,10 @@ func TestRoleIsAssumedAgain(t *testing.T) {
 	a.life = 30 * time.Second
 	b := open(t, sqsbus.Config{}, a.at("key:secret@", url.Values{"role": {testRole}}))
 	for range 2 {
-		if err := b.Ping(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Ping(t.Context()))
 	}
 	a.check(t, "SQS is asked by", a.signed, "ROLE1 sqs role-token", "ROLE2 sqs role-token")
-	if a.assumed[0].Has("ExternalId") {
-		t.Error("STS is given an external id that the URL does not have")
-	}
+	assert.False(t, a.assumed[0].Has("ExternalId"), "STS is given an external id that the URL does not have")
 }
 
 // A refusal of SQS or STS is infrastructure, and reported without a secret.

@@ -12,6 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/bus"
@@ -83,9 +85,8 @@ func newPlace(t testing.TB) place {
 			return
 		}
 		for _, queue := range all.QueueUrls {
-			if _, err := p.client.DeleteQueue(ctx, &sqs.DeleteQueueInput{QueueUrl: &queue}); err != nil {
-				t.Errorf("delete %s: %v", queue, err)
-			}
+			_, err := p.client.DeleteQueue(ctx, &sqs.DeleteQueueInput{QueueUrl: &queue})
+			assert.NoError(t, err, "delete %s", queue)
 		}
 	})
 	return p
@@ -100,13 +101,9 @@ var (
 func open(t testing.TB, cfg sqsbus.Config, url string) *bus.Bus {
 	t.Helper()
 	b, err := tryOpen(cfg, url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
+		assert.NoError(t, b.Close(), "close")
 	})
 	return b
 }
@@ -122,9 +119,7 @@ func subscribe(t testing.TB, b *bus.Bus, group, topic string, window int) (<-cha
 	t.Helper()
 	sub := sourcetest.Subscriber(b.Driver(), group, window)
 	ch, err := sub.Subscribe(context.WithoutCancel(t.Context()), topic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { sub.Close() })
 	return ch, sub
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/sqsbus"
@@ -100,15 +102,11 @@ func take(t *testing.T, p *pretended) (driver.Source, []driver.Delivery) {
 	n := p.messages
 	b := open(t, sqsbus.Config{Client: p.client()}, "sqs://nowhere")
 	s, err := b.Driver().Source(t.Context(), "topic", "group", max(n, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var all []driver.Delivery
 	for len(all) < n {
 		some, err := s.Fetch(t.Context(), n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		all = append(all, some...)
 	}
 	return s, all
@@ -133,9 +131,7 @@ func TestManyMessagesAreTakenBackInTime(t *testing.T) {
 		p.mu.Lock()
 		p.hang = ""
 		p.mu.Unlock()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, s.Close())
 	})
 }
 
@@ -147,14 +143,10 @@ func TestAHangingDeleteTakesNothingBack(t *testing.T) {
 		all[0].Done()
 		time.Sleep(25 * time.Second) // the visibility is 30 s
 		p.mu.Lock()
-		if !p.extended["receipt-2"] {
-			t.Error("the message that is being handled was not extended")
-		}
+		assert.True(t, p.extended["receipt-2"], "the message that is being handled was not extended")
 		p.mu.Unlock()
 		began := time.Now()
-		if err := s.Close(); err == nil {
-			t.Error("a message that is not deleted is no error of Close")
-		}
+		assert.Error(t, s.Close(), "a message that is not deleted is no error of Close")
 		if took := time.Since(began); took > 10*time.Second {
 			t.Errorf("Close took %s", took)
 		}
@@ -167,9 +159,7 @@ func TestCloseDespiteAHangingRequest(t *testing.T) {
 		s, _ := take(t, &pretended{hang: "ReceiveMessage"})
 		synctest.Wait()
 		began := time.Now()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, s.Close())
 		if took := time.Since(began); took > 15*time.Second {
 			t.Errorf("Close took %s", took)
 		}
@@ -194,8 +184,6 @@ func TestLaterMessagesOfALostOneAreHandedBack(t *testing.T) {
 		}
 		p.mu.Unlock()
 		all[0].Done()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, s.Close())
 	})
 }

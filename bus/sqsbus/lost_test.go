@@ -3,7 +3,6 @@ package sqsbus_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +11,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus/sqsbus"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -116,9 +118,7 @@ func TestDeadlineEndsPublish(t *testing.T) {
 	defer cancel()
 	m := keyed("k", "2")
 	m.SetContext(ctx)
-	if err := b.Publisher().Publish("topic", m); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("with a deadline of 300 ms: %v", err)
-	}
+	assert.ErrorIs(t, b.Publisher().Publish("topic", m), context.DeadlineExceeded, "with a deadline of 300 ms")
 }
 
 // Close hands back the messages of an answer that never arrived.
@@ -130,9 +130,7 @@ func TestLostAnswerIsHandedBack(t *testing.T) {
 	publish(t, mine, "topic", keyed("k", "1"))
 	_, sub := subscribe(t, mine, "group", "topic", 10)
 	<-l.lost
-	if err := sub.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, sub.Close())
 	ch, _ := subscribe(t, open(t, sqsbus.Config{}, p.url), "group", "topic", 10)
 	m := receive(t, ch)
 	if string(m.Payload) != "1" {

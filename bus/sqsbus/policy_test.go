@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // A policy receives one statement for each topic, and keeps its other ones.
@@ -19,17 +22,13 @@ func TestAllowing(t *testing.T) {
 			Version, Id string //nolint:revive // the names of the format
 			Statement   []json.RawMessage
 		}
-		if err := json.Unmarshal([]byte(policy), &got); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(policy), &got))
 		n := strings.Count(had, "Deny")
 		if len(got.Statement) != n+1 || n > 0 && string(got.Statement[0]) != theirs || got.Version != "2012-10-17" || strings.Contains(had, `"Id"`) != (got.Id == "x") {
 			t.Errorf("%s became %s", had, policy)
 		}
 		const want = `{"Effect":"Allow","Principal":{"Service":"sns.amazonaws.com"},"Action":"sqs:SendMessage","Resource":"` + queue + `","Condition":{"ArnEquals":{"aws:SourceArn":"` + topic + `"}}}`
-		if last := string(got.Statement[n]); last != want {
-			t.Errorf("the statement is %s, want %s", last, want)
-		}
+		assert.Equal(t, want, string(got.Statement[n]), "the statement")
 		if again, err := allowing(policy, queue, topic); err != nil || again != "" {
 			t.Errorf("a policy that allows it became %q, %v", again, err)
 		}

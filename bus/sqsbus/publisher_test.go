@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/event"
 )
@@ -19,9 +20,7 @@ func TestRounds(t *testing.T) {
 			m := message.NewMessage(id, nil)
 			m.Metadata.Set(event.KeyHeader, id[:1])
 			e, err := encode(m, 1<<10)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			all = append(all, e)
 		}
 		var rounds []string

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -45,13 +46,9 @@ func TestSNSWireFormat(t *testing.T) {
 	eachSNSKind(t, func(t *testing.T, p place) {
 		b := open(t, sqsbus.Config{}, p.url)
 		for _, group := range []string{"mail", "push.v2"} {
-			if err := b.Declare(t.Context(), bus.Topic{Name: "notices.admitted", Groups: []string{group}}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: "notices.admitted", Groups: []string{group}}))
 		}
-		if slices.Contains(p.sns.Asked(), "SetQueueAttributes") {
-			t.Error("a new queue does not let its topic send from the first moment")
-		}
+		assert.NotContains(t, p.sns.Asked(), "SetQueueAttributes", "a new queue does not let its topic send from the first moment")
 		m := message.NewMessage("id-1", []byte(`{"seat":"A-1"}`))
 		m.Metadata = message.Metadata{event.KeyHeader: "user/7", "ce_type": "Admitted"}
 		publish(t, b, "notices.admitted", m)
@@ -61,12 +58,8 @@ func TestSNSWireFormat(t *testing.T) {
 		}
 		for _, queue := range []string{"notices-admitted-mail", "notices-admitted-push-v2"} {
 			got := raw(t, p, queue)
-			if len(got) != 1 {
-				t.Fatalf("%s has %d messages", queue, len(got))
-			}
-			if body := aws.ToString(got[0].Body); body != string(m.Payload) {
-				t.Errorf("the body is %s", body)
-			}
+			require.Lenf(t, got, 1, "%s has %d messages", queue, len(got))
+			assert.Equal(t, string(m.Payload), aws.ToString(got[0].Body), "the body")
 			wantAttributes(t, got[0])
 			if group, id := got[0].Attributes["MessageGroupId"], got[0].Attributes["MessageDeduplicationId"]; group != wantGroup || id != wantID {
 				t.Errorf("the message group is %q and the deduplication id %q, want %q and %q", group, id, wantGroup, wantID)
@@ -81,9 +74,7 @@ func TestSNSBroadcast(t *testing.T) {
 	t.Parallel()
 	eachSNSKind(t, func(t *testing.T, p place) {
 		declaring, publishing, late := open(t, sqsbus.Config{}, p.url), open(t, sqsbus.Config{}, p.url), open(t, sqsbus.Config{}, p.url)
-		if err := declaring.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"declared"}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, declaring.Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{"declared"}}))
 		subscribed, _ := subscribe(t, declaring, "subscribed", "topic", 10)
 		publish(t, publishing, "topic", keyed("k", "1"))
 		latecomer, _ := subscribe(t, late, "late", "topic", 10)
@@ -100,9 +91,7 @@ func TestSNSBroadcast(t *testing.T) {
 				m.Ack()
 			}
 			for _, payload := range strings.Fields(c.want) {
-				if !got[payload] {
-					t.Errorf("group %s got %v, want %s", name, got, c.want)
-				}
+				assert.Truef(t, got[payload], "group %s got %v, want %s", name, got, c.want)
 			}
 		}
 	})
@@ -121,28 +110,18 @@ func TestSNSTakesWhatIsThere(t *testing.T) {
 			queue.Attributes = map[string]string{"FifoQueue": "true"}
 		}
 		made, err := notifier.CreateTopic(ctx, topic)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		there, err := p.client.CreateQueue(ctx, queue)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		arn, err := p.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: there.QueueUrl, AttributeNames: []types.QueueAttributeName{"QueueArn"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_, err = notifier.Subscribe(ctx, &sns.SubscribeInput{
 			TopicArn: made.TopicArn, Protocol: aws.String("sqs"), Endpoint: aws.String(arn.Attributes["QueueArn"]), Attributes: map[string]string{"RawMessageDelivery": "false"},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		b := open(t, sqsbus.Config{}, p.url)
 		for range 2 {
-			if err := b.Declare(ctx, bus.Topic{Name: "topic", Groups: []string{"group"}}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, b.Declare(ctx, bus.Topic{Name: "topic", Groups: []string{"group"}}))
 		}
 		ch, _ := subscribe(t, b, "group", "topic", 10)
 		publish(t, b, "topic", keyed("k", "1"))
@@ -159,9 +138,7 @@ func TestSNSPublishOnly(t *testing.T) {
 	p := newSNSPlace(t)
 	b := open(t, sqsbus.Config{}, p.url)
 	for _, topic := range []string{"a", "b", "c", "d", "e.x"} { // more than an answer lists
-		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{"group"}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{"group"}}))
 	}
 	p.sns.Deny("CreateTopic", "Subscribe", "SetSubscriptionAttributes")
 	other := open(t, sqsbus.Config{}, p.url)
@@ -172,9 +149,7 @@ func TestSNSPublishOnly(t *testing.T) {
 	if err := other.Publisher().Publish("absent", keyed("k", "1")); fault.Of(err) != fault.Infrastructure || !errors.As(err, &failed) || failed.Outcomes[0] != driver.NotSent {
 		t.Errorf("publishing to a topic that is not there and may not be made: %v (%v)", err, fault.Of(err))
 	}
-	if err := other.Publisher().Publish("e-x", keyed("k", "1")); !errors.Is(err, sqsbus.ErrOtherTopic) {
-		t.Errorf("publishing to a topic whose name is another's: %v", err)
-	}
+	assert.ErrorIs(t, other.Publisher().Publish("e-x", keyed("k", "1")), sqsbus.ErrOtherTopic, "publishing to a topic whose name is another's")
 }
 
 // A topic that was deleted is created again by the next call; Declare gives it its groups.
@@ -183,9 +158,7 @@ func TestSNSTopicIsDeleted(t *testing.T) {
 	p := newSNSPlace(t)
 	b := open(t, sqsbus.Config{}, p.url)
 	groups := bus.Topic{Name: "topic", Groups: []string{"group"}}
-	if err := b.Declare(t.Context(), groups); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Declare(t.Context(), groups))
 	notifier := p.notifier(t)
 	remove := func() {
 		t.Helper()
@@ -193,14 +166,11 @@ func TestSNSTopicIsDeleted(t *testing.T) {
 		if err != nil || len(all.Topics) != 1 {
 			t.Fatalf("%v, %v", all, err)
 		}
-		if _, err := notifier.DeleteTopic(t.Context(), &sns.DeleteTopicInput{TopicArn: all.Topics[0].TopicArn}); err != nil {
-			t.Fatal(err)
-		}
+		_, err = notifier.DeleteTopic(t.Context(), &sns.DeleteTopicInput{TopicArn: all.Topics[0].TopicArn})
+		require.NoError(t, err)
 	}
 	remove()
-	if err := b.Declare(t.Context(), groups); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Declare(t.Context(), groups))
 	publish(t, b, "topic", keyed("k", "1"))
 	ch, _ := subscribe(t, b, "group", "topic", 10)
 	receive(t, ch).Ack()
@@ -221,15 +191,11 @@ func TestSNSNames(t *testing.T) {
 		return b.Declare(context.WithoutCancel(t.Context()), bus.Topic{Name: topic, Groups: groups})
 	}
 	for topic, group := range map[string]string{"payment.events": "mail", "a": "b-c"} {
-		if err := declare(topic, group); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, declare(topic, group))
 	}
 	long := strings.Repeat("x", 100)
 	for _, group := range []string{long, long + "y"} {
-		if err := declare("orders", group); err != nil {
-			t.Errorf("a group with a long name: %v", err)
-		}
+		assert.NoError(t, declare("orders", group), "a group with a long name")
 	}
 	for topic, group := range map[string]string{"payment-events": "push", "a-b": "c"} {
 		if err := declare(topic, group); !errors.Is(err, sqsbus.ErrOtherTopic) || fault.Of(err) != fault.Permanent {
@@ -249,9 +215,7 @@ func TestSNSNames(t *testing.T) {
 	if all, err := queues.Topics(t.Context()); err != nil || len(all) != 0 {
 		t.Errorf("Topics() of sqs:// is %q, %v; want none", all, err)
 	}
-	if err := queues.Publisher().Publish("a-b-c", keyed("k", "1")); !errors.Is(err, sqsbus.ErrOtherTopic) {
-		t.Errorf("publishing to a topic whose queue is a group's: %v", err)
-	}
+	assert.ErrorIs(t, queues.Publisher().Publish("a-b-c", keyed("k", "1")), sqsbus.ErrOtherTopic, "publishing to a topic whose queue is a group's")
 }
 
 func TestSNSURLErrors(t *testing.T) {

@@ -21,6 +21,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -38,9 +40,7 @@ func raw(t *testing.T, p place, topic string) []types.Message {
 		QueueUrl: p.queue(t, topic), MaxNumberOfMessages: 10, WaitTimeSeconds: 5, VisibilityTimeout: 1,
 		MessageAttributeNames: []string{"All"}, MessageSystemAttributeNames: []types.MessageSystemAttributeName{"All"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return out.Messages
 }
 
@@ -48,9 +48,7 @@ func (p place) queue(t *testing.T, topic string) *string {
 	t.Helper()
 	name := p.prefix + strings.ReplaceAll(topic, ".", "-") + p.suffix
 	out, err := p.client.GetQueueUrl(t.Context(), &sqs.GetQueueUrlInput{QueueName: &name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return out.QueueUrl
 }
 
@@ -62,9 +60,7 @@ func wantAttributes(t *testing.T, m types.Message) {
 		got[name] = aws.ToString(a.DataType) + " " + aws.ToString(a.StringValue)
 	}
 	want := map[string]string{"_watermill_message_uuid": "String id-1", event.KeyHeader: "String user/7", "ce_type": "String Admitted"}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("the attributes are %v, want %v", got, want)
-	}
+	assert.Equalf(t, fmt.Sprint(want), fmt.Sprint(got), "the attributes are %v, want %v", got, want)
 }
 
 // The message group is the key, the deduplication id the message's, and text with
@@ -76,12 +72,8 @@ func TestWireFormat(t *testing.T) {
 	m.Metadata = message.Metadata{event.KeyHeader: "user/7", "ce_type": "Admitted"}
 	publish(t, b, "notices.admitted", m)
 	got := raw(t, p, "notices.admitted")
-	if len(got) != 1 {
-		t.Fatalf("got %d messages", len(got))
-	}
-	if body := aws.ToString(got[0].Body); body != string(m.Payload) {
-		t.Errorf("the body is %s", body)
-	}
+	require.Lenf(t, got, 1, "got %d messages", len(got))
+	assert.Equal(t, string(m.Payload), aws.ToString(got[0].Body), "the body")
 	wantAttributes(t, got[0])
 	for name, want := range map[string]string{"MessageGroupId": "user/7", "MessageDeduplicationId": "id-1"} {
 		if got := got[0].Attributes[name]; got != want {
@@ -256,9 +248,7 @@ type gate struct {
 func startGate(t *testing.T) *gate {
 	t.Helper()
 	target, err := url.Parse(servicetest.SQS(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	transport := &http.Transport{}
 	g := &gate{extended: make(chan struct{}, 1)}
 	proxy := &httputil.ReverseProxy{
@@ -342,9 +332,7 @@ func TestOrderOverInstances(t *testing.T) {
 			total++
 			m.Ack()
 		}
-		if err := sub.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, sub.Close())
 	}
 }
 
@@ -364,9 +352,7 @@ func testSecondGroup(t *testing.T, p place) {
 		}
 	}
 	refused("declaring two groups", b.Declare(t.Context(), bus.Topic{Name: "two", Groups: []string{"a", "b"}}))
-	if err := b.Declare(t.Context(), bus.Topic{Name: "one", Groups: []string{"a", driver.RedriveGroup}}); err != nil {
-		t.Errorf("the redrive group beside another: %v", err)
-	}
+	assert.NoError(t, b.Declare(t.Context(), bus.Topic{Name: "one", Groups: []string{"a", driver.RedriveGroup}}), "the redrive group beside another")
 	join := func(group, topic string) error {
 		sub := sourcetest.Subscriber(b.Driver(), group, 1)
 		t.Cleanup(func() { sub.Close() })
@@ -374,9 +360,7 @@ func testSecondGroup(t *testing.T, p place) {
 		return err
 	}
 	refused("subscribing beside a declared group", join("b", "one"))
-	if err := join("a", "free"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, join("a", "free"))
 	refused("subscribing beside a subscribed group", join("b", "free"))
 	refused("redriving beside a subscribed group", join(driver.RedriveGroup, "free"))
 }
@@ -433,9 +417,7 @@ func TestDeclareSetsRetention(t *testing.T) {
 func testDeclareSetsRetention(t *testing.T, p place) {
 	b := open(t, sqsbus.Config{}, p.url)
 	for _, retention := range []time.Duration{0, 3 * 24 * time.Hour, 7 * 24 * time.Hour} {
-		if err := b.Declare(t.Context(), bus.Topic{Name: "topic", Retention: retention}); err != nil {
-			t.Errorf("retention %s: %v", retention, err)
-		}
+		assert.NoErrorf(t, b.Declare(t.Context(), bus.Topic{Name: "topic", Retention: retention}), "retention %s", retention)
 	}
 	for _, retention := range []time.Duration{time.Second, 15 * 24 * time.Hour} {
 		if err := b.Declare(t.Context(), bus.Topic{Name: "topic", Retention: retention}); fault.Of(err) != fault.Permanent {

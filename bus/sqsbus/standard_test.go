@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/sqsbus"
@@ -21,17 +23,13 @@ func TestStandardWireFormat(t *testing.T) {
 	publish(t, b, "notices.admitted", m)
 	got := map[string]bool{}
 	for end := time.Now().Add(20 * time.Second); len(got) < 2; {
-		if time.Now().After(end) {
-			t.Fatalf("%d messages came within 20s, want 2", len(got))
-		}
+		require.Falsef(t, time.Now().After(end), "%d messages came within 20s, want 2", len(got))
 		for _, found := range raw(t, p, "notices.admitted") {
 			got[aws.ToString(found.MessageId)] = true
 			if key, id := aws.ToString(found.MessageAttributes[event.KeyHeader].StringValue), aws.ToString(found.MessageAttributes["_watermill_message_uuid"].StringValue); key != "user/7" || id != m.UUID {
 				t.Errorf("the message has the key %q and the id %q", key, id)
 			}
-			if group := found.Attributes["MessageGroupId"] + found.Attributes["MessageDeduplicationId"]; group != "" {
-				t.Errorf("the message has the group or deduplication id %q", group)
-			}
+			assert.Equal(t, "", found.Attributes["MessageGroupId"]+found.Attributes["MessageDeduplicationId"], "the message has the group or deduplication id")
 		}
 	}
 }

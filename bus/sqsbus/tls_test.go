@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/sqsbus"
 	"github.com/millrace-go/millrace/internal/certtest"
@@ -20,9 +22,7 @@ func TestTLS(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	behind, err := url.Parse(p.endpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cert, other := certtest.New(t, "127.0.0.1"), certtest.New(t, "127.0.0.1")
 	server := httptest.NewUnstartedServer(httputil.NewSingleHostReverseProxy(behind))
 	server.TLS, server.Config.ErrorLog = cert.Server(), log.New(io.Discard, "", 0)

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/sqsbus"
 )
@@ -19,9 +22,7 @@ func TestTopicsByTags(t *testing.T) {
 	tags := map[string]string{"dlq-payment.fifo": "dlq.payment", "orders.fifo": "orders", "another": ""}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var ask struct{ QueueName, QueueUrl, QueueNamePrefix string } //nolint:revive // the names of the protocol
-		if err := json.NewDecoder(r.Body).Decode(&ask); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, json.NewDecoder(r.Body).Decode(&ask))
 		var answer any
 		_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 		switch operation {
@@ -49,19 +50,13 @@ func TestTopicsByTags(t *testing.T) {
 			t.Errorf("the question %s was asked", operation)
 		}
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-		if err := json.NewEncoder(w).Encode(answer); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, json.NewEncoder(w).Encode(answer))
 	}))
 	defer server.Close()
 	b, err := bus.Open(t.Context(), fmt.Sprintf("sqs://key:secret@here/?endpoint=%s", url.QueryEscape(server.URL)), sqsbus.Scheme(sqsbus.Config{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, b.Close())
 	}()
 	for name, want := range map[string]bool{"dlq.payment": true, "orders": true, "dlq.paymnet": false} {
 		if found, err := b.Topics(t.Context(), name); err != nil || (len(found) == 1) != want {

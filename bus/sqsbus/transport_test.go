@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 type roundTrip func(*http.Request) (*http.Response, error)
@@ -25,14 +27,10 @@ func TestRequestsAreWhole(t *testing.T) {
 		writer.Close()
 	}()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://sqs/", given)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.ContentLength = int64(len("question"))
 	answer, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	answer.Body.Close()
 	given.Close()
 	var body strings.Builder

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -54,13 +56,9 @@ func (p *pubSub) config() watermillbus.Config {
 func open(t *testing.T, cfg watermillbus.Config) watermillbus.Driver {
 	t.Helper()
 	d, err := watermillbus.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Errorf("close the driver: %v", err)
-		}
+		assert.NoError(t, d.Close(), "close the driver")
 	})
 	return d
 }
@@ -80,9 +78,7 @@ func TestOpeningCallsNothing(t *testing.T) {
 		Subscriber: func(context.Context, string) (message.Subscriber, error) { calls++; return nil, errDown },
 		Ping:       func(context.Context) error { calls++; return errDown },
 	})
-	if calls != 0 {
-		t.Fatalf("New made %d calls", calls)
-	}
+	require.Equalf(t, 0, calls, "New made %d calls", calls)
 	_, subscribing := d.Source(t.Context(), "t", "g", 1)
 	for what, err := range map[string]error{
 		"publish":   d.Publisher().Publish("t", msg("k", "1")),
@@ -94,9 +90,7 @@ func TestOpeningCallsNothing(t *testing.T) {
 			t.Errorf("%s: %v, of class %s, want an infrastructure error", what, err, fault.Of(err))
 		}
 	}
-	if err := open(t, (&pubSub{}).config()).Ping(t.Context()); !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("ping without Config.Ping: %v", err)
-	}
+	assert.ErrorIs(t, open(t, (&pubSub{}).config()).Ping(t.Context()), errors.ErrUnsupported, "ping without Config.Ping")
 }
 
 func TestWhatIsMissingIsNamed(t *testing.T) {
@@ -151,9 +145,7 @@ func TestPublishSaysWhatBecameOfEachMessage(t *testing.T) {
 	all := []*message.Message{msg("a", "a1"), msg("b", "b1"), msg("a", "a2"), msg("b", "b2"), msg("a", "a3")}
 	err := d.Publisher().Publish("t", all...)
 	var failed *bus.PublishError
-	if !errors.As(err, &failed) {
-		t.Fatalf("got %v, want a bus.PublishError", err)
-	}
+	require.Truef(t, errors.As(err, &failed), "got %v, want a bus.PublishError", err)
 	want := []driver.Outcome{driver.Published, driver.Published, driver.Unknown, driver.Published, driver.NotSent}
 	if !slices.Equal(failed.Outcomes, want) || failed.ID != "a2" || failed.First != 2 || failed.Topic != "t" || !errors.Is(err, errDown) {
 		t.Errorf("got %v, %+v; want the outcomes %v and a2 as the first", err, failed, want)
@@ -180,9 +172,7 @@ func TestPublishKeepsTheOrderOfKeys(t *testing.T) {
 			}
 		}
 		began := time.Now()
-		if err := d.Publisher().Publish("t", all...); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.Publisher().Publish("t", all...))
 		for key, got := range published {
 			if !slices.Equal(got, want) {
 				t.Errorf("key %q: published %v, want %v", key, got, want)
@@ -201,9 +191,7 @@ func TestPublishChangesNoMessage(t *testing.T) {
 		return nil
 	}}
 	m := msg("k", "1")
-	if err := open(t, p.config()).Publisher().Publish("t", m); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, open(t, p.config()).Publisher().Publish("t", m))
 	if len(m.Metadata) != 1 || m.Metadata[event.KeyHeader] != "k" {
 		t.Errorf("after Publish the metadata is %v, want the key alone", m.Metadata)
 	}
@@ -257,16 +245,10 @@ func TestCloseClosesWhatCameTooLate(t *testing.T) {
 			return p, nil
 		}
 		d, err := watermillbus.New(late)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := d.Publisher().Publish("t", msg("k", "1")); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, d.Publisher().Publish("t", msg("k", "1")))
 		source, err := d.Source(t.Context(), "t", "g", 1) // its user does not close it
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { time.Sleep(time.Second); cancel() }()
 		if _, err := d.Source(ctx, "t", "g", 1); !errors.Is(err, context.Canceled) {
@@ -274,22 +256,16 @@ func TestCloseClosesWhatCameTooLate(t *testing.T) {
 		}
 		time.AfterFunc(time.Minute, func() { close(release) })
 		for range 2 {
-			if err := d.Close(); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, d.Close())
 		}
-		if shared != 3 {
-			t.Errorf("%d of a publisher and two subscribers were closed before what they share", shared)
-		}
+		assert.Equal(t, 3, shared, "of a publisher and two subscribers were closed before what they share")
 		if err := source.Close(); err != nil || p.closed != 3 {
 			t.Errorf("closing a source again: %v, %d closed", err, p.closed)
 		}
 		if _, err := d.Source(t.Context(), "t", "g", 1); !errors.Is(err, bus.ErrClosed) {
 			t.Errorf("subscribe after Close: %v", err)
 		}
-		if err := d.Publisher().Publish("t", msg("k", "1")); !errors.Is(err, bus.ErrClosed) {
-			t.Errorf("publish after Close: %v", err)
-		}
+		assert.ErrorIs(t, d.Publisher().Publish("t", msg("k", "1")), bus.ErrClosed, "publish after Close")
 	})
 }
 
@@ -311,7 +287,5 @@ func TestAnAdaptersPanicFailsItsCall(t *testing.T) {
 	if fault.Of(err) != fault.Infrastructure || !strings.Contains(err.Error(), "panicked: nil map") {
 		t.Errorf("%v, of class %s", err, fault.Of(err))
 	}
-	if err := d.Publisher().Publish("t", msg("a", "3")); err != nil {
-		t.Errorf("the next call: %v", err)
-	}
+	assert.NoError(t, d.Publisher().Publish("t", msg("a", "3")), "the next call")
 }

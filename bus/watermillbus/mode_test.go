@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/watermillbus"
 )
@@ -36,9 +38,7 @@ func TestWithMode(t *testing.T) {
 		"any://u:p@h/?mode=watermill&mode=another": nil,
 	} {
 		u, err := url.Parse(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_, err = s.Open(t.Context(), u)
 		if want != nil && !errors.Is(err, want) || want == nil && (err == nil || !strings.Contains(err.Error(), "mode=watermill")) {
 			t.Errorf("%s: got %v, want %v", raw, err, want)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/bus"
@@ -47,9 +49,7 @@ func TestConformance(t *testing.T) {
 	stores := map[*bus.Bus]driver.Driver{}
 	over := func(t *testing.T, store driver.Driver) *bus.Bus {
 		d, err := watermillbus.New(inMemory(store))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		b := bus.New("in-memory", looking{d, store.(driver.Lagger), store.(driver.Inspector), store.(driver.TopicFinder)})
 		stores[b] = store
 		return b
@@ -68,13 +68,9 @@ func TestConformance(t *testing.T) {
 func memory(t *testing.T) driver.Driver {
 	t.Helper()
 	store, err := membus.Scheme().Open(t.Context(), &url.URL{Scheme: "mem"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Errorf("close the store: %v", err)
-		}
+		assert.NoError(t, store.Close(), "close the store")
 	})
 	return store
 }

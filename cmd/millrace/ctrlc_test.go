@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/redisdb"
@@ -34,21 +36,15 @@ func TestCtrlCBench(t *testing.T) {
 		}},
 		"postgres": {"--db", servicetest.PostgresURL, "appending events", func(t *testing.T, url string) bool {
 			db, err := pgdb.Open(url)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer db.Close()
 			var there bool
-			if err := db.QueryRow(`SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)`, place).Scan(&there); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, db.QueryRow(`SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)`, place).Scan(&there))
 			return there
 		}},
 		"redis": {"--redis", servicetest.Redis, "asking the limiter, 64 at a time", func(t *testing.T, url string) bool {
 			client, err := redisdb.Open(url, redisdb.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer client.Close()
 			n, err := client.Exists(t.Context(), "{"+place+"}:running", "{"+place+"}:global", "{"+place+"}:low_cap").Result()
 			return err != nil || n > 0
@@ -68,9 +64,7 @@ func TestCtrlCBench(t *testing.T) {
 			if name == "redis" && !strings.Contains(out, "1 caller") {
 				t.Errorf("it does not show what it has measured: %s", out)
 			}
-			if at.left(t, url) {
-				t.Error("something is left behind")
-			}
+			assert.False(t, at.left(t, url), "something is left behind")
 		})
 	}
 }
@@ -81,12 +75,8 @@ func interruptAt(t *testing.T, cmd *exec.Cmd, words string) (exit int, out, errs
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout = &stdout
 	says, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	// The program is killed with the test, even if it ignores signals.
 	stop := context.AfterFunc(t.Context(), func() { _ = cmd.Process.Kill() })
 	defer stop()
@@ -95,14 +85,10 @@ func interruptAt(t *testing.T, cmd *exec.Cmd, words string) (exit int, out, errs
 	for lines.Scan() {
 		if !pressed && strings.Contains(lines.Text(), words) {
 			pressed = true
-			if err := cmd.Process.Signal(os.Interrupt); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, cmd.Process.Signal(os.Interrupt))
 		}
 	}
 	exit = code(t, cmd.Wait())
-	if !pressed {
-		t.Fatalf("it never says %q, and ends with %d: %s", words, exit, &stderr)
-	}
+	require.Truef(t, pressed, "it never says %q, and ends with %d: %s", words, exit, &stderr)
 	return exit, stdout.String(), stderr.String()
 }

@@ -12,6 +12,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestGate runs the gate as a process: a flags file and a secret file, SIGHUP with a
@@ -27,25 +30,17 @@ func TestGate(t *testing.T) {
 	folder := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	cmd := millrace("gate", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--to", site.URL, "--secret-file", write("secret", strings.Repeat("s", 32)+"\n"),
 		"--flags", write("flags", "event sale\nthreshold 3\npass /static/**\npass /robots.txt\n"))
 	cmd.Env = append(cmd.Env, "MILLRACE_REDIS_URL=") // the room is in memory
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	told, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	defer cmd.Process.Kill() //nolint:errcheck // it has ended
 	lines, logs := bufio.NewScanner(out), bufio.NewScanner(told)
 	address := func(what string) string {
@@ -68,9 +63,7 @@ func TestGate(t *testing.T) {
 	get := func(url string) (int, string) {
 		t.Helper()
 		answer, err := http.Get(url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		body, _ := io.ReadAll(answer.Body)
 		_ = answer.Body.Close()
 		return answer.StatusCode, string(body)
@@ -87,36 +80,24 @@ func TestGate(t *testing.T) {
 	want(200, `"threshold":3`, operators+"/room")
 
 	write("flags", "event sale\nthreshold none\n")
-	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
 	said("the reload failed")
 	want(200, `"threshold":3`, operators+"/room")
 	write("flags", "event sale\nthreshold 4\npass /seats\n")
-	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
 	said("has read its settings again")
 	want(200, `"threshold":4`, operators+"/room")
 	want(200, "the site at /seats", visitors+"/seats")
 	want(429, "place-needed", visitors+"/robots.txt")
 
 	// The reader of its log ends, and the gate goes on.
-	if err := told.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, told.Close())
 	write("flags", "event sale\nthreshold 5\n")
-	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
 	for read := false; !read; {
 		_, body := get(operators + "/room")
 		read = strings.Contains(body, `"threshold":5`)
 	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if got := code(t, cmd.Wait()); got != 0 {
-		t.Errorf("SIGTERM ends it with %d", got)
-	}
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	assert.Equal(t, 0, code(t, cmd.Wait()), "SIGTERM ends it with")
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/bus"
@@ -67,27 +69,19 @@ func TestCtrlC(t *testing.T) {
 	const n = 100
 	raw := "sqlite://" + filepath.Join(t.TempDir(), "bus.db") + "?synchronous=normal"
 	b, err := bus.Open(t.Context(), raw, sqlitebus.Scheme(sqlitebus.Config{Logger: slog.New(slog.DiscardHandler)}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, b.Close())
 	})
 	for i := range n {
 		m := message.NewMessage(fmt.Sprint("letter-", i), []byte("x"))
 		m.Metadata.Set(driver.DLQOriginalTopic, "orders")
-		if err := b.Publisher().Publish("orders.DLT", m); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Publisher().Publish("orders.DLT", m))
 	}
 	delivered := func() (ids map[string]int) {
 		t.Helper()
 		all, err := b.Pending(t.Context(), "orders", "billing", 10*n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ids = map[string]int{}
 		for _, m := range all {
 			ids[m.UUID]++
@@ -98,18 +92,14 @@ func TestCtrlC(t *testing.T) {
 	var out, errs bytes.Buffer
 	slow := millrace("dlq", "redrive", "orders.DLT", "--all", "--rate", "20", "--bus", raw)
 	slow.Stdout, slow.Stderr = &out, &errs
-	if err := slow.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, slow.Start())
 	for deadline := time.Now().Add(30 * time.Second); len(delivered()) == 0; {
 		if time.Now().After(deadline) {
 			_ = slow.Process.Kill() // it did not begin
 			t.Fatalf("nothing is redriven: %s", &errs)
 		}
 	}
-	if err := slow.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, slow.Process.Signal(os.Interrupt))
 	if got := code(t, slow.Wait()); got != 130 {
 		t.Errorf("it ends with %d, want 130: %s", got, &errs)
 	}
@@ -117,16 +107,10 @@ func TestCtrlC(t *testing.T) {
 	if len(first) == n || !strings.HasPrefix(out.String(), fmt.Sprintf("%d dead letter", len(first))) {
 		t.Errorf("%d letters were redriven, it says %s", len(first), &out)
 	}
-	if got := code(t, millrace("dlq", "redrive", "orders.DLT", "--all", "--bus", raw).Run()); got != 0 {
-		t.Errorf("the rest ends with %d", got)
-	}
+	assert.Equal(t, 0, code(t, millrace("dlq", "redrive", "orders.DLT", "--all", "--bus", raw).Run()), "the rest ends with")
 	all := delivered()
 	for id, times := range all {
-		if times != 1 {
-			t.Errorf("%s was redriven %d times", id, times)
-		}
+		assert.Equalf(t, 1, times, "%s was redriven %d times", id, times)
 	}
-	if len(all) != n {
-		t.Errorf("%d of %d letters were redriven", len(all), n)
-	}
+	assert.Lenf(t, all, n, "%d of %d letters were redriven", len(all), n)
 }

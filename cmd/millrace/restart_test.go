@@ -15,6 +15,9 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestGateRestartsUnderLoad restarts the gate three times while visitors come, each with a
@@ -29,31 +32,21 @@ func TestGateRestartsUnderLoad(t *testing.T) {
 	}))
 	t.Cleanup(site.Close)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
 	socket, err := listener.(*net.TCPListener).File()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = socket.Close() })
 	folder := t.TempDir()
 	secret := filepath.Join(folder, "secret")
-	if err := os.WriteFile(secret, []byte(strings.Repeat("s", 32)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(secret, []byte(strings.Repeat("s", 32)), 0o600))
 	start := func() *exec.Cmd {
 		cmd := millrace("gate", "--listen", "fd:3", "--to", site.URL, "--event", "sale", "--secret-file", secret, "--state", filepath.Join(folder, "room"))
 		cmd.Env = append(cmd.Env, "MILLRACE_REDIS_URL=") // the room is in memory
 		cmd.ExtraFiles = []*os.File{socket}
 		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
 		t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended, or the test has failed
 		if lines := bufio.NewScanner(out); !lines.Scan() || lines.Text() != "gate: http://"+listener.Addr().String() {
 			t.Fatalf("the gate says %q", lines.Text())
@@ -86,9 +79,7 @@ func TestGateRestartsUnderLoad(t *testing.T) {
 	}
 	load(100)
 	for range 3 {
-		if err := gate.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, gate.Process.Signal(syscall.SIGTERM))
 		ended := make(chan error, 1)
 		go func() { ended <- gate.Wait() }()
 		for running := true; running; { // visitors come while it ends
@@ -105,12 +96,8 @@ func TestGateRestartsUnderLoad(t *testing.T) {
 	}
 	close(ends)
 	visitors.Wait()
-	if err := gate.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if got := code(t, gate.Wait()); got != 0 {
-		t.Errorf("SIGTERM ends it with %d", got)
-	}
+	require.NoError(t, gate.Process.Signal(syscall.SIGTERM))
+	assert.Equal(t, 0, code(t, gate.Wait()), "SIGTERM ends it with")
 }
 
 // visitor takes a place, and returns a way to ask for pages with a new connection each.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/coalesce"
@@ -105,15 +106,11 @@ func TestCorrectStorePasses(t *testing.T) {
 	for _, c := range coalescetest.Suite().Cases {
 		if marks[c.Name] {
 			err := coalescetest.Suite().Check(t.Context(), c, harness(func(s driver.MemoryStore) driver.Store { return marking(s, mistakes{}) }))
-			if err != nil {
-				t.Errorf("marks without a mistake: %s: %v", c.Name, err)
-			}
+			assert.NoErrorf(t, err, "marks without a mistake: %s", c.Name)
 		}
 		if races[c.Name] {
 			err := coalescetest.Suite().Check(t.Context(), c, harness(func(driver.MemoryStore) driver.Store { return &naive{} }))
-			if err != nil {
-				t.Errorf("steps that do not meet: %s: %v", c.Name, err)
-			}
+			assert.NoErrorf(t, err, "steps that do not meet: %s", c.Name)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/coalesce"
@@ -31,22 +33,16 @@ func TestForgetsWhatExpired(t *testing.T) {
 		s := memcoalesce.New()
 		ttl := driver.TTLs{High: time.Minute, Low: time.Minute, Version: time.Hour}
 		for i := range 5000 {
-			if _, err := s.Request(t.Context(), fmt.Sprint(i), driver.Low, false, ttl); err != nil {
-				t.Fatal(err)
-			}
+			_, err := s.Request(t.Context(), fmt.Sprint(i), driver.Low, false, ttl)
+			require.NoError(t, err)
 		}
-		if n := memcoalesce.Len(s); n != 5000 {
-			t.Fatalf("%d keys, want all 5000: none has expired", n)
-		}
+		require.Equal(t, 5000, memcoalesce.Len(s), "keys, want all 5000: none has expired")
 		time.Sleep(time.Hour + time.Second) // synctest's clock
 		for i := range 5000 {
-			if _, err := s.Request(t.Context(), fmt.Sprint("new ", i), driver.Low, false, ttl); err != nil {
-				t.Fatal(err)
-			}
+			_, err := s.Request(t.Context(), fmt.Sprint("new ", i), driver.Low, false, ttl)
+			require.NoError(t, err)
 		}
-		if n := memcoalesce.Len(s); n != 5000 {
-			t.Errorf("%d keys, want the 5000 new ones", n)
-		}
+		assert.Equal(t, 5000, memcoalesce.Len(s), "keys, want the 5000 new ones")
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/coalesce/coalescetest"
@@ -32,9 +33,7 @@ func open(t testing.TB, url string) redis.UniversalClient {
 	t.Helper()
 	// On a busy machine an answer may take long.
 	client, err := redisdb.Open(url, redisdb.Config{Timeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { client.Close() })
 	return client
 }
@@ -48,9 +47,7 @@ func eachServer(t *testing.T, run func(t *testing.T, url string)) {
 func newStore(t testing.TB, client redis.UniversalClient, prefix string) driver.Store {
 	t.Helper()
 	s, err := rediscoalesce.New(client, rediscoalesce.Config{Prefix: prefix})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 

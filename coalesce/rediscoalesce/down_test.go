@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/coalesce/driver"
@@ -78,9 +80,7 @@ func TestRedisDown(t *testing.T) {
 					t.Errorf("%s was refused after %v", name, took)
 				}
 			}
-			if published {
-				t.Error("something was published without Redis")
-			}
+			assert.False(t, published, "something was published without Redis")
 			if state := c.Stats().Breaker; state == "closed" {
 				t.Error("the breaker is still closed")
 			}
@@ -95,9 +95,7 @@ func TestRedisDown(t *testing.T) {
 				if err == nil && d.Mine() {
 					break
 				}
-				if time.Now().After(deadline) {
-					t.Fatalf("Redis is back: %v, %v", d.Outcome, err)
-				}
+				require.Falsef(t, time.Now().After(deadline), "Redis is back: %v, %v", d.Outcome, err)
 				time.Sleep(50 * time.Millisecond)
 			}
 		})
@@ -107,15 +105,11 @@ func TestRedisDown(t *testing.T) {
 // TestClusterDown: unreachable nodes of a Cluster have the same effect.
 func TestClusterDown(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	address := l.Addr().String()
 	l.Close()
 	client, err := redisdb.Open("redis://"+address+"/?cluster=true", redisdb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer client.Close()
 	c := newCoalescer(t, newStore(t, client, ""), coalesce.Config{})
 	for range 15 {
@@ -124,9 +118,7 @@ func TestClusterDown(t *testing.T) {
 			t.Fatalf("%v (%v), want ErrUnavailable", err, fault.Of(err))
 		}
 	}
-	if state := c.Stats().Breaker; state != "open" {
-		t.Errorf("the breaker is %s", state)
-	}
+	assert.Equal(t, "open", c.Stats().Breaker, "the breaker")
 }
 
 // TestNewChecks: a client that would wait for ever, or repeat calls, is refused; so is a prefix
@@ -156,7 +148,5 @@ func TestNewChecks(t *testing.T) {
 			t.Errorf("%v, want an error about %s", err, tc.want)
 		}
 	}
-	if err := tryNew(fine, ""); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, tryNew(fine, ""))
 }

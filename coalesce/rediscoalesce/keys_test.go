@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
@@ -32,9 +34,7 @@ func TestKeys(t *testing.T) {
 	s := newStore(t, client, "")
 	request := func(p driver.Priority, again bool) driver.Ticket {
 		d, err := s.Request(t.Context(), "42", p, again, ttl)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return d.Ticket
 	}
 	holds := func(key, want string, longest time.Duration) {
@@ -54,17 +54,13 @@ func TestKeys(t *testing.T) {
 	holds("upd:{42}:lock", "HIGH:"+version(high), 30*time.Second)
 	holds("upd:{42}:ver", version(high), 45*time.Minute)
 	holds("upd:{42}:again", "LOW:"+version(high), 31*time.Second)
-	if _, err := s.Done(t.Context(), high, ttl); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.Done(t.Context(), high, ttl)
+	require.NoError(t, err)
 	keys := client.Keys(t.Context(), "*").Val()
 	slices.Sort(keys)
-	if !slices.Equal(keys, []string{"upd:{42}:lock", "upd:{42}:ver"}) {
-		t.Errorf("a run that follows another left %v", keys)
-	}
-	if _, err := s.Request(t.Context(), "}%7D{", driver.Low, false, ttl); err != nil {
-		t.Fatal(err)
-	}
+	assert.Equal(t, []string{"upd:{42}:lock", "upd:{42}:ver"}, keys, "a run that follows another")
+	_, err = s.Request(t.Context(), "}%7D{", driver.Low, false, ttl)
+	require.NoError(t, err)
 	if client.Exists(t.Context(), "upd:{%7D%257D{}:lock").Val() != 1 {
 		t.Errorf("an id with braces: %v", client.Keys(t.Context(), "*").Val())
 	}
@@ -82,9 +78,7 @@ func TestSlots(t *testing.T) {
 			var slots []int64
 			for _, key := range keysOf("upd:", id+"x") {
 				slot, err := client.ClusterKeySlot(t.Context(), key).Result()
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				slots = append(slots, slot)
 			}
 			if slots[0] != slots[1] || slots[1] != slots[2] {
@@ -102,23 +96,17 @@ func TestCounters(t *testing.T) {
 		p := redistest.Prefix(t, client)
 		s := newStore(t, client, p)
 		ahead := time.Now().Add(time.Hour).UnixMicro()
-		if err := client.Set(t.Context(), p+"{42}:ver", ahead, time.Hour).Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, client.Set(t.Context(), p+"{42}:ver", ahead, time.Hour).Err())
 		low, err := s.Request(t.Context(), "42", driver.Low, false, ttl)
 		if err != nil || low.Ticket.Version != ahead+1 {
 			t.Fatalf("%v, %v; want the version %d", low, err, ahead+1)
 		}
-		if err := client.Del(t.Context(), p+"{42}:ver").Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, client.Del(t.Context(), p+"{42}:ver").Err())
 		high, err := s.Request(t.Context(), "42", driver.High, false, ttl)
 		if err != nil || high.Ticket.Version != ahead+2 {
 			t.Fatalf("%v, %v; want the version %d", high, err, ahead+2)
 		}
-		if err := client.Del(t.Context(), p+"{42}:ver").Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, client.Del(t.Context(), p+"{42}:ver").Err())
 		if ok, err := s.Extend(t.Context(), high.Ticket, ttl); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
@@ -136,10 +124,8 @@ func TestForeignKeys(t *testing.T) {
 		p := redistest.Prefix(t, client)
 		s := newStore(t, client, p)
 		ctx := t.Context()
-		if err := errors.Join(client.Set(ctx, p+"{a}:lock", "something", time.Hour).Err(),
-			client.HSet(ctx, p+"{b}:lock", "f", "v").Err(), client.HSet(ctx, p+"{c}:ver", "f", "v").Err()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(client.Set(ctx, p+"{a}:lock", "something", time.Hour).Err(),
+			client.HSet(ctx, p+"{b}:lock", "f", "v").Err(), client.HSet(ctx, p+"{c}:ver", "f", "v").Err()))
 		if d, err := s.Request(ctx, "a", driver.Low, false, ttl); err != nil || d.Outcome != driver.Published {
 			t.Errorf("over text: %v, %v", d.Outcome, err)
 		}
@@ -157,9 +143,7 @@ func TestScriptsAreLoadedAgain(t *testing.T) {
 	client := open(t, redistest.StartServer(t).URL())
 	s := newStore(t, client, "")
 	for _, id := range []string{"a", "b"} {
-		if err := client.ScriptFlush(t.Context()).Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, client.ScriptFlush(t.Context()).Err())
 		d, err := s.Request(context.Background(), id, driver.High, false, ttl)
 		if err != nil || !d.Mine() {
 			t.Fatal(d, err)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/membus"
@@ -36,9 +38,7 @@ func fleet(t *testing.T, url, prefix string) []*coalesce.Coalescer {
 func newCoalescer(t *testing.T, s driver.Store, cfg coalesce.Config) *coalesce.Coalescer {
 	t.Helper()
 	c, err := coalesce.New(s, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 
@@ -81,9 +81,7 @@ func TestHerd(t *testing.T) {
 		p := redistest.Prefix(t, client)
 		all := fleet(t, url, p)
 		published := herd(t, all, "artist-7", 1000)
-		if len(published) != 1 {
-			t.Fatalf("%d publishes: %v", len(published), published)
-		}
+		require.Len(t, published, 1, "publishes")
 		if released, err := all[3].Release(t.Context(), published[0].Key, published[0].Priority, published[0].Version); !released || err != nil {
 			t.Errorf("the work is done: %v, %v", released, err)
 		}
@@ -97,9 +95,7 @@ func TestTenInstancesOneKey(t *testing.T) {
 		all := fleet(t, url, redistest.Prefix(t, open(t, url)))
 		for round := range 30 {
 			published := herd(t, all, "artist-7", instances)
-			if len(published) != 1 {
-				t.Fatalf("round %d: %d publishes: %v", round, len(published), published)
-			}
+			require.Lenf(t, published, 1, "round %d: %d publishes", round, len(published))
 			last := published[0]
 			if _, again, err := all[round%instances].Done(t.Context(), last.Key, last.Priority, last.Version); again || err != nil {
 				t.Fatal(again, err)
@@ -161,14 +157,10 @@ func TestVersionsOverInstances(t *testing.T) {
 		all := fleet(t, url, p)
 		versions := issue(t, all, 3)
 		for range 3 {
-			if err := lose(client, p)(t.Context(), "artist-7"); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, lose(client, p)(t.Context(), "artist-7"))
 			versions = append(versions, issue(t, all, 3)...)
 		}
-		if len(versions) != 4*3*instances {
-			t.Errorf("%d versions", len(versions))
-		}
+		assert.Len(t, versions, 4*3*instances, "versions")
 		growing(t, versions)
 	})
 	t.Run("FLUSHALL", func(t *testing.T) {
@@ -177,9 +169,7 @@ func TestVersionsOverInstances(t *testing.T) {
 		client := open(t, s.URL())
 		versions := issue(t, all, 3)
 		for range 3 {
-			if err := client.FlushAll(t.Context()).Err(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, client.FlushAll(t.Context()).Err())
 			versions = append(versions, issue(t, all, 3)...)
 		}
 		growing(t, versions)
@@ -193,9 +183,7 @@ func TestPriorityInversion(t *testing.T) {
 		all := fleet(t, url, redistest.Prefix(t, open(t, url)))
 		c := all[0]
 		b, err := bus.Open(t.Context(), "mem://", membus.Scheme())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer b.Close()
 		request := func(c *coalesce.Coalescer, p driver.Priority, want driver.Outcome) int64 {
 			d, err := c.Do(t.Context(), "artist-7", p, func(_ context.Context, version int64) error {
@@ -239,12 +227,8 @@ func TestPriorityInversion(t *testing.T) {
 		// The high queue is processed first, because it is shorter.
 		for _, p := range []driver.Priority{driver.High, driver.Low} {
 			r, err := bus.NewRunner(b, bus.RunnerConfig{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := r.Add(worker(p)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, r.Add(worker(p)))
 			ctx, stop := context.WithCancel(t.Context())
 			ran := make(chan error, 1)
 			go func() { ran <- r.Run(ctx) }()
@@ -279,9 +263,7 @@ func TestConcurrentRelease(t *testing.T) {
 				wg.Go(func() {
 					<-start
 					released, err := all[i%instances].Release(t.Context(), "artist-7", driver.Low, d.Ticket.Version)
-					if err != nil {
-						t.Error(err)
-					}
+					assert.NoError(t, err)
 					if released {
 						n.Add(1)
 					}

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // FuzzDeltas: a script's answer is pairs of a key and a number, or an error.
@@ -21,9 +23,7 @@ func FuzzDeltas(f *testing.F) {
 			}
 			return
 		}
-		if len(all)*2 != len(answer) {
-			t.Fatalf("%q is read as %v", answer, all)
-		}
+		require.Equalf(t, len(answer), len(all)*2, "%q is read as %v", answer, all)
 		for i, d := range all {
 			n, err := strconv.ParseInt(answer[2*i+1], 10, 64)
 			if err != nil || d.Key != answer[2*i] || d.N != n {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/redistest"
 )
@@ -42,16 +43,12 @@ func TestAFlushIsAFewBatches(t *testing.T) {
 	s, ctx := newStore(t, client, redistest.Prefix(t, client)), t.Context()
 	const posts = 5000
 	for post := range posts {
-		if err := s.Add(ctx, "comment", fmt.Sprint("post-", post), 1); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Add(ctx, "comment", fmt.Sprint("post-", post), 1))
 	}
 	var commands commandCount
 	client.AddHook(&commands)
 	taken, err := s.Take(ctx, "comment", 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	moved := 0
 	for _, batch := range taken {
 		moved += len(batch.Deltas)

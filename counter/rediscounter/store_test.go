@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/counter/countertest"
 	"github.com/millrace-go/millrace/counter/rediscounter"
@@ -31,9 +33,7 @@ func TestConformance(t *testing.T) {
 func keysAt(t *testing.T, client redis.UniversalClient, prefix string) []string {
 	t.Helper()
 	keys, err := client.(*redis.Client).Keys(t.Context(), prefix+"*").Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i := range keys {
 		keys[i] = strings.TrimPrefix(keys[i], prefix)
 	}
@@ -46,17 +46,13 @@ func TestKeys(t *testing.T) {
 	client := servers["redis"](t)
 	prefix := redistest.Prefix(t, client)
 	s, ctx := newStore(t, client, prefix), t.Context()
-	if err := s.Add(ctx, "comment", "post-1", 5); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Add(ctx, "comment", "post-1", 5))
 	keys := keysAt(t, client, prefix)
 	if len(keys) != 2 || !strings.HasPrefix(keys[0], "count:comment:delta:{comment:") || !strings.HasSuffix(keys[0], "}:post-1") {
 		t.Fatalf("keys %q", keys)
 	}
 	tag := strings.TrimSuffix(strings.TrimPrefix(keys[0], "count:comment:delta:"), ":post-1")
-	if keys[1] != "count:comment:keys:"+tag {
-		t.Errorf("keys %q", keys)
-	}
+	assert.Equalf(t, "count:comment:keys:"+tag, keys[1], "keys %q", keys)
 	if n, err := client.Get(ctx, prefix+keys[0]).Int(); n != 5 || err != nil {
 		t.Errorf("the delta is %d (%v)", n, err)
 	}
@@ -68,13 +64,9 @@ func TestKeys(t *testing.T) {
 	if keys := keysAt(t, client, prefix); !slices.Equal(keys, want) {
 		t.Errorf("keys aside %q, want %q", keys, want)
 	}
-	if err := s.Forget(ctx, "comment", []string{taken[0].ID}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Forget(ctx, "comment", []string{taken[0].ID}))
 	for _, n := range []int64{1, -1} {
-		if err := s.Add(ctx, "comment", "post-1", n); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Add(ctx, "comment", "post-1", n))
 	}
 	if keys := keysAt(t, client, prefix); len(keys) > 0 {
 		t.Errorf("keys stay: %q", keys)
@@ -98,9 +90,7 @@ func TestForeignValue(t *testing.T) {
 			s, ctx := newStore(t, client, prefix), t.Context()
 			// Many keys, so that some are in the same part, and one at a time.
 			for i := range 64 {
-				if err := s.Add(ctx, "comment", fmt.Sprint("post-", i), 1); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, s.Add(ctx, "comment", fmt.Sprint("post-", i), 1))
 			}
 			var foreign string
 			for _, key := range keysAt(t, client, prefix) {
@@ -108,21 +98,15 @@ func TestForeignValue(t *testing.T) {
 					foreign = prefix + key
 				}
 			}
-			if err := client.Del(ctx, foreign).Err(); err != nil {
-				t.Fatal(err)
-			}
-			if err := put(ctx, foreign); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, client.Del(ctx, foreign).Err())
+			require.NoError(t, put(ctx, foreign))
 			if got, err := s.Pending(ctx, "comment", []string{"post-6", "post-7"}); err != nil || got["post-6"] != 1 {
 				t.Errorf("pending beside it: %v (%v)", got, err)
 			}
 			sum := int64(0)
 			for {
 				taken, err := s.Take(ctx, "comment", 1)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if len(taken) == 0 {
 					break
 				}
@@ -132,9 +116,7 @@ func TestForeignValue(t *testing.T) {
 					}
 				}
 			}
-			if sum != 63 {
-				t.Errorf("%d taken, want 63", sum)
-			}
+			assert.EqualValues(t, 63, sum, "taken")
 			if n, err := client.Exists(ctx, foreign).Result(); n != 1 || err != nil {
 				t.Errorf("what was foreign is gone (%v)", err)
 			}
@@ -149,9 +131,7 @@ func TestForeignBatch(t *testing.T) {
 	prefix := redistest.Prefix(t, client)
 	s, ctx := newStore(t, client, prefix), t.Context()
 	for _, id := range []string{"x", "99-x", "01-x"} {
-		if err := client.SAdd(ctx, prefix+"count:comment:asides:{comment:00}", id).Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, client.SAdd(ctx, prefix+"count:comment:asides:{comment:00}", id).Err())
 	}
 	if aside, err := s.Aside(ctx, "comment"); err != nil || len(aside) > 0 {
 		t.Errorf("aside %v (%v)", aside, err)
@@ -163,9 +143,7 @@ func TestLargeSums(t *testing.T) {
 	client := servers["redis"](t)
 	s, ctx := newStore(t, client, redistest.Prefix(t, client)), t.Context()
 	for _, n := range []int64{1 << 54, 1, 1, 1, -2} {
-		if err := s.Add(ctx, "comment", "a", n); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Add(ctx, "comment", "a", n))
 	}
 	taken, err := s.Take(ctx, "comment", 10)
 	if err != nil || len(taken) != 1 || taken[0].Deltas[0].N != 1<<54+1 {
@@ -180,19 +158,13 @@ func TestLostRedis(t *testing.T) {
 		func() error { return client.FlushAll(ctx).Err() },
 		func() error { return client.ScriptFlush(ctx).Err() },
 	} {
-		if err := s.Add(ctx, "comment", "a", 1); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Add(ctx, "comment", "a", 1))
 		taken, err := s.Take(ctx, "comment", 10)
 		if err != nil || len(taken) != 1 {
 			t.Fatalf("taken %v (%v)", taken, err)
 		}
-		if err := lose(); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Forget(ctx, "comment", []string{taken[0].ID}); err != nil {
-			t.Errorf("forget what was lost: %v", err)
-		}
+		require.NoError(t, lose())
+		assert.NoError(t, s.Forget(ctx, "comment", []string{taken[0].ID}), "forget what was lost")
 		if aside, err := s.Aside(ctx, "comment"); err != nil || len(aside) > 0 {
 			t.Errorf("aside %v (%v)", aside, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/counter/driver"
@@ -24,8 +25,6 @@ var (
 func newStore(t testing.TB, client redis.UniversalClient, prefix string) driver.Store {
 	t.Helper()
 	s, err := rediscounter.New(client, rediscounter.Config{Prefix: prefix})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }

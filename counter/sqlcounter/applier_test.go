@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/sqlcounter"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -40,13 +42,10 @@ func TestColumns(t *testing.T) {
 		db, _ := pools(t, on)
 		a, ctx := migrated(t, db, on.Dialect), t.Context()
 		l, err := a.Lease(ctx, "comment", "me", time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		b := driver.Batch{ID: "b1", To: "p1", Rows: 7, Deltas: []driver.Delta{{Key: "post-1", N: 5}}}
-		if _, err := a.Apply(ctx, l, b); err != nil {
-			t.Fatal(err)
-		}
+		_, err = a.Apply(ctx, l, b)
+		require.NoError(t, err)
 		var texts [5]string
 		var total, rows int64
 		var updated, applied any
@@ -67,12 +66,8 @@ func TestMigrations(t *testing.T) {
 		db, _ := pools(t, on)
 		a, l := migrated(t, db, on.Dialect), newLog(t, db, "comment", on.Dialect)
 		for range 2 { // again
-			if err := a.Migrate(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if err := l.Migrate(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.Migrate(t.Context()))
+			require.NoError(t, l.Migrate(t.Context()))
 		}
 		for table, m := range map[string]migrations.Migrator{"count_batches": a, "count_changes": l} {
 			var script bytes.Buffer
@@ -80,9 +75,7 @@ func TestMigrations(t *testing.T) {
 				t.Errorf("script without %s (%v)", table, err)
 			}
 			sets, err := m.Migrations()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if names, err := fs.Glob(sets[0].FS, "0001_*.sql"); err != nil || len(names) != 1 {
 				t.Errorf("files %q (%v)", names, err)
 			}
@@ -113,9 +106,7 @@ func TestAlso(t *testing.T) {
 				return errors.Join(err, fail)
 			}})
 		l, err := a.Lease(ctx, "comment", "me", time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		b := driver.Batch{ID: "b1", Rows: 1, Deltas: []driver.Delta{{Key: "post-1", N: 3}}}
 		want := int64(0)
 		for _, fail = range []error{refuse, nil, nil} {
@@ -126,9 +117,7 @@ func TestAlso(t *testing.T) {
 				want = 3
 			}
 			var column int64
-			if err := db.QueryRowContext(ctx, `SELECT comments FROM posts`).Scan(&column); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, db.QueryRowContext(ctx, `SELECT comments FROM posts`).Scan(&column))
 			totals, err := a.Totals(ctx, "comment", []string{"post-1"})
 			if err != nil || column != want || totals["post-1"] != want {
 				t.Errorf("column %d, total %d (%v); want %d", column, totals["post-1"], err, want)
@@ -153,9 +142,7 @@ func testIgnoredDeadlock(t *testing.T, server servicetest.MySQLServer) {
 			return err
 		}})
 	l, err := a.Lease(ctx, "comment", "me", time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, err = a.Apply(ctx, l, driver.Batch{ID: "b1", To: "p1", Rows: 1, Deltas: []driver.Delta{{Key: "a", N: 1}}})
 	if err == nil || !strings.Contains(err.Error(), "rolled the transaction back") {
 		t.Errorf("Apply = %v", err)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/counter/countertest"
@@ -58,9 +60,7 @@ func pools(t testing.TB, on database) (a, b *sql.DB) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
-			if err := (*db).Close(); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, (*db).Close())
 		})
 	}
 	return a, b
@@ -69,30 +69,22 @@ func pools(t testing.TB, on database) (a, b *sql.DB) {
 func newApplier(t testing.TB, db *sql.DB, cfg sqlcounter.Config) driver.SQLApplier {
 	t.Helper()
 	a, err := sqlcounter.New(db, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return a
 }
 
 func migrated(t testing.TB, db *sql.DB, dialect sqltx.Dialect) driver.SQLApplier {
 	t.Helper()
 	a := newApplier(t, db, sqlcounter.Config{Dialect: dialect})
-	if err := a.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.Migrate(t.Context()))
 	return a
 }
 
 func newLog(t testing.TB, db *sql.DB, name string, dialect sqltx.Dialect) driver.SQLLog {
 	t.Helper()
 	l, err := sqlcounter.NewLog(db, dialect, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, l.Migrate(t.Context()))
 	return l
 }
 

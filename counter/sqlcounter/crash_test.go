@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/driver"
@@ -59,23 +61,17 @@ func TestEverythingBreaks(t *testing.T) {
 	each(t, func(t *testing.T, on database) {
 		s := newScene(t, on, true)
 		s.play(t, kills(t), func() {
-			if err := s.redis.FlushAll(t.Context()).Err(); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, s.redis.FlushAll(t.Context()).Err())
 		})
 		s.settle(t)
 		s.check(t)
 		var read, written int
-		if err := s.db.QueryRowContext(t.Context(), `SELECT sum(row_count) FROM count_batches`).Scan(&read); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.db.QueryRowContext(t.Context(), `SELECT sum(row_count) FROM count_batches`).Scan(&read))
 		if written = changes(t, s.db); read != written || written == 0 {
 			t.Errorf("%d change rows were read, of %d", read, written)
 		}
 		// A last round does not change finished work, whatever Redis holds.
-		if err := s.store.Add(t.Context(), "comment", "post-1", 100); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.store.Add(t.Context(), "comment", "post-1", 100))
 		r := s.round(t)
 		if len(r.Batches) != 0 || len(r.Discarded) != 1 || r.Discarded[0].Deltas[0] != (driver.Delta{Key: "post-1", N: 100}) {
 			t.Errorf("a round without changes: %+v", r)
@@ -182,9 +178,7 @@ func (s *scene) play(t *testing.T, n int, incident func()) {
 	}
 	close(ended)
 	wg.Wait()
-	if err := context.Cause(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, context.Cause(ctx))
 	t.Logf("%d flushers killed during %d comments", n, s.next.Load())
 }
 
@@ -207,9 +201,7 @@ func (s *scene) round(t *testing.T) counter.Round {
 		if errors.Is(err, driver.ErrLeaseHeld) || errors.Is(err, driver.ErrLeaseLost) {
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return r
 	}
 }
@@ -222,26 +214,18 @@ func (s *scene) check(t *testing.T) {
 		keys = append(keys, fmt.Sprint("post-", i))
 	}
 	totals, err := s.applier.Totals(ctx, "comment", keys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	pending, err := s.store.Pending(ctx, "comment", keys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, key := range keys {
 		var rows int64
-		if err := s.db.QueryRowContext(ctx, `SELECT count(*) FROM comments WHERE deleted = 0 AND post = '`+key+`'`).Scan(&rows); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.db.QueryRowContext(ctx, `SELECT count(*) FROM comments WHERE deleted = 0 AND post = '`+key+`'`).Scan(&rows))
 		if totals[key] != rows || pending[key] != 0 {
 			t.Errorf("%s: total %d, pending %d, %d rows", key, totals[key], pending[key], rows)
 		}
 	}
 	var batches int
-	if err := s.db.QueryRowContext(ctx, `SELECT count(*) FROM count_batches`).Scan(&batches); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.db.QueryRowContext(ctx, `SELECT count(*) FROM count_batches`).Scan(&batches))
 	t.Logf("%d batches", batches)
 	if aside, err := s.store.Aside(ctx, "comment"); err != nil || len(aside) > 0 {
 		t.Errorf("aside %v (%v)", aside, err)
@@ -256,9 +240,7 @@ func newScene(t *testing.T, on database, sourced bool) *scene {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := s.db.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, s.db.Close())
 	})
 	s.redis = redistest.Open(t, s.Redis)
 	if s.store, err = rediscounter.New(s.redis, rediscounter.Config{}); err != nil {
@@ -269,8 +251,7 @@ func newScene(t *testing.T, on database, sourced bool) *scene {
 	}
 	s.applier = migrated(t, s.db, on.Dialect)
 	s.log = newLog(t, s.db, "comment", on.Dialect)
-	if _, err := s.db.ExecContext(t.Context(), `CREATE TABLE comments (id BIGINT PRIMARY KEY, post VARCHAR(40) NOT NULL, deleted INTEGER NOT NULL)`); err != nil {
-		t.Fatal(err)
-	}
+	_, err = s.db.ExecContext(t.Context(), `CREATE TABLE comments (id BIGINT PRIMARY KEY, post VARCHAR(40) NOT NULL, deleted INTEGER NOT NULL)`)
+	require.NoError(t, err)
 	return s
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/memcounter"
@@ -43,20 +45,15 @@ func TestFailoverBetweenReadAndApply(t *testing.T) {
 			change := func(keys ...string) {
 				t.Helper()
 				for _, key := range keys {
-					if err := add(t, db, log, driver.Change{Key: key, N: 1}); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, add(t, db, log, driver.Change{Key: key, N: 1}))
 				}
 			}
 			source := &losing{SQLLog: log}
 			f, err := counter.New("comment", memcounter.New(), counter.Config{Applier: applier, Source: source})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			change("old")
-			if _, err := f.Flush(ctx); err != nil {
-				t.Fatal(err)
-			}
+			_, err = f.Flush(ctx)
+			require.NoError(t, err)
 			change("lost", "lost")
 			source.lose = func() {
 				undo(t, db, on.Dialect)
@@ -66,9 +63,8 @@ func TestFailoverBetweenReadAndApply(t *testing.T) {
 				t.Errorf("applying what has gone: %v, want %v", err, driver.ErrLeaseLost)
 			}
 			change("newer")
-			if _, err := f.Flush(ctx); err != nil {
-				t.Fatal(err)
-			}
+			_, err = f.Flush(ctx)
+			require.NoError(t, err)
 			got, err := applier.Totals(ctx, "comment", []string{"old", "lost", "new", "newer"})
 			if err != nil || got["old"] != 1 || got["lost"] != 0 || got["new"] != 2 || got["newer"] != 1 {
 				t.Errorf("totals %v, %v; want old 1, lost 0, new 2, newer 1", got, err)
@@ -86,8 +82,7 @@ func undo(t *testing.T, db *sql.DB, dialect sqltx.Dialect) {
 			`UPDATE count_changes_lanes SET next_seq = (SELECT MAX(seq) + 1 FROM count_changes)`)
 	}
 	for _, s := range statements {
-		if _, err := db.ExecContext(t.Context(), s); err != nil {
-			t.Fatal(err)
-		}
+		_, err := db.ExecContext(t.Context(), s)
+		require.NoError(t, err)
 	}
 }

@@ -3,6 +3,8 @@ package sqlcounter
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -16,9 +18,7 @@ func FuzzPosition(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		p, err := position(s)
 		if err != nil {
-			if fault.Of(err) != fault.Permanent {
-				t.Fatalf("%q: %v is not permanent", s, err)
-			}
+			require.Equalf(t, fault.Permanent, fault.Of(err), "%q: %v is not permanent", s, err)
 			return
 		}
 		if again, err := position(text(p)); err != nil || again != p {

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/sqlcounter"
 	"github.com/millrace-go/millrace/sqltx"
@@ -16,9 +19,7 @@ import (
 func changes(t *testing.T, db *sql.DB) int {
 	t.Helper()
 	var n int
-	if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM count_changes`).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.QueryRowContext(t.Context(), `SELECT count(*) FROM count_changes`).Scan(&n))
 	return n
 }
 
@@ -33,20 +34,14 @@ func TestAppendNeedsATransaction(t *testing.T) {
 		db, _ := pools(t, on)
 		l := newLog(t, db, "comment", on.Dialect)
 		conn, err := db.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for name, x := range map[string]sqltx.Execer{"a pool": db, "a pool's wrapper": struct{ *sql.DB }{db}, "a connection": conn, "nothing": nil} {
 			if err := l.Append(t.Context(), x, driver.Change{Key: "a", N: 1}); !errors.Is(err, sqltx.ErrNoTransaction) {
 				t.Errorf("Append to %s: %v, want ErrNoTransaction", name, err)
 			}
 		}
-		if err := conn.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if n := changes(t, db); n != 0 {
-			t.Errorf("%d rows were written", n)
-		}
+		require.NoError(t, conn.Close())
+		assert.Equal(t, 0, changes(t, db), "rows were written")
 	})
 }
 
@@ -57,18 +52,15 @@ func TestTrim(t *testing.T) {
 		ctx := t.Context()
 		logs := []driver.SQLLog{newLog(t, db, "comment", on.Dialect), newLog(t, db, "like", on.Dialect)}
 		for _, l := range logs {
-			if err := add(t, db, l, driver.Change{Key: "a", N: 1}, driver.Change{Key: "b", N: 1}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, add(t, db, l, driver.Change{Key: "a", N: 1}, driver.Change{Key: "b", N: 1}))
 		}
 		for i, l := range logs {
 			got, at, err := l.Read(ctx, "", 10)
 			if err != nil || len(got) != 2 {
 				t.Fatalf("read %v (%v)", got, err)
 			}
-			if _, err := l.Trim(ctx, at, 0, 1000); err != nil {
-				t.Fatal(err)
-			}
+			_, err = l.Trim(ctx, at, 0, 1000)
+			require.NoError(t, err)
 			if n := changes(t, db); n != 4-4*i {
 				t.Errorf("%d rows are left when %d of 2 counters are done", n, i+1)
 			}
@@ -88,9 +80,7 @@ func TestReadGoesOnBehindOthers(t *testing.T) {
 			case 0, 1, 22, 24:
 				l, key = mine, string(rune('a'+i))
 			}
-			if err := add(t, db, l, driver.Change{Key: key, N: 1}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, add(t, db, l, driver.Change{Key: key, N: 1}))
 		}
 		log, at := sqlcounter.Count(mine), ""
 		for _, want := range []string{"[{a 1} {b 1} {w 1}]", "[{y 1}]", "[]"} {
@@ -110,9 +100,7 @@ func TestReadGoesOnBehindOthers(t *testing.T) {
 func TestReadGoesOnInItsWindow(t *testing.T) {
 	db, _ := pools(t, onPostgres)
 	l := newLog(t, db, "comment", sqltx.Postgres)
-	if err := add(t, db, l, driver.Change{Key: "a", N: 1}, driver.Change{Key: "b", N: 1}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, add(t, db, l, driver.Change{Key: "a", N: 1}, driver.Change{Key: "b", N: 1}))
 	sqlcounter.Count(l).Cut = true
 	if got, _, err := l.Read(t.Context(), "", 3); err != nil || len(got) != 2 {
 		t.Errorf("read %v (%v), want both", got, err)
@@ -132,13 +120,10 @@ func TestRestoredElsewhere(t *testing.T) {
 	db, peer := pools(t, onPostgres)
 	ctx := t.Context()
 	newLog(t, db, "comment", sqltx.Postgres)
-	if _, err := db.ExecContext(ctx, `UPDATE count_cursors SET system_id = system_id - 1`); err != nil {
-		t.Fatal(err)
-	}
+	_, err := db.ExecContext(ctx, `UPDATE count_cursors SET system_id = system_id - 1`)
+	require.NoError(t, err)
 	l, err := sqlcounter.NewLog(peer, sqltx.Postgres, "comment")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, _, err := l.Read(ctx, "", 3); err == nil || !strings.Contains(err.Error(), "another database system") {
 		t.Errorf("%v", err)
 	}

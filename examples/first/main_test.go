@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/treetest"
 )
 
@@ -15,12 +18,8 @@ import (
 func TestFirst(t *testing.T) {
 	dir := t.TempDir()
 	program, err := os.ReadFile("main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), program, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), program, 0o600))
 	version := treetest.Serve(t, "../..")
 	treetest.Run(t, dir, "go", "mod", "init", "example.com/first")
 	treetest.Run(t, dir, "go", "get", "github.com/millrace-go/millrace@"+version)
@@ -31,7 +30,6 @@ func TestFirst(t *testing.T) {
 			t.Errorf("the program says %q, want %q", got, want)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(dir, "app.db")); err != nil {
-		t.Errorf("the program leaves no database: %v", err)
-	}
+	_, err = os.Stat(filepath.Join(dir, "app.db"))
+	assert.NoError(t, err, "the program leaves no database")
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/google/uuid"
 	amqp "github.com/rabbitmq/amqp091-go"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/allbus"
@@ -222,9 +223,7 @@ func TestFleet(t *testing.T) {
 			l.until(ctx, t, n)
 			stop()
 			for key, seen := range l.seen {
-				if len(seen) != n {
-					t.Errorf("key %s: %d messages were handled %d times, and every stop was in order: %v", key, n, len(seen), seen)
-				}
+				assert.Lenf(t, seen, n, "key %s: %d messages were handled %d times, and every stop was in order", key, n, len(seen))
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/examples/migrating"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -23,9 +24,7 @@ func handWritten(t *testing.T, postgres bool) (*town, migrating.HandWritten) {
 	if postgres {
 		w.db = servicetest.Postgres(t)
 		store, err := pgoutbox.New(w.db, pgoutbox.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		w.store = store
 		must(t, store.Migrate(t.Context()))
 	} else {
@@ -35,9 +34,7 @@ func handWritten(t *testing.T, postgres bool) (*town, migrating.HandWritten) {
 		db.SetMaxOpenConns(1)
 		t.Cleanup(func() { db.Close() })
 		store, err := sqliteoutbox.New(db, sqliteoutbox.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		w.db, w.store = db, store
 		must(t, store.Migrate(t.Context()))
 	}
@@ -50,9 +47,7 @@ func handWritten(t *testing.T, postgres bool) (*town, migrating.HandWritten) {
 
 func must(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // poll runs the old relay; stop ends it when no message waits on its side.
@@ -182,9 +177,7 @@ func TestTurnWaits(t *testing.T) {
 		must(t, err)
 		short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
-		if err := w.turns.Turn(short, w.db, migrating.New); err == nil {
-			t.Fatalf("the switch turned beside a transaction of the %s side", side)
-		}
+		require.Errorf(t, w.turns.Turn(short, w.db, migrating.New), "the switch turned beside a transaction of the %s side", side)
 		must(t, tx.Commit())
 		must(t, w.turns.Turn(t.Context(), w.db, migrating.New))
 		tx, err = w.db.BeginTx(t.Context(), nil)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/pgbus"
@@ -25,9 +27,7 @@ func statements(t *testing.T, page string) (out []string) {
 	must(t, err)
 	for _, part := range strings.Split(string(text), "```sql\n")[1:] {
 		block, _, ok := strings.Cut(part, "```")
-		if !ok {
-			t.Fatalf("%s has an SQL block that does not end", page)
-		}
+		require.Truef(t, ok, "%s has an SQL block that does not end", page)
 		out = append(out, block)
 	}
 	return out
@@ -62,9 +62,7 @@ func TestMigratingSQL(t *testing.T) {
 		seen = append(seen, plain(block))
 	}
 	for _, want := range []string{undelivered, "SELECT count(*) FROM old_outbox WHERE published_at IS NULL"} {
-		if !strings.Contains(strings.Join(seen, "\n"), plain(want)) {
-			t.Errorf("docs/migrating.md does not show\n%s", want)
-		}
+		assert.Containsf(t, strings.Join(seen, "\n"), plain(want), "docs/migrating.md does not show\n%s", want)
 	}
 }
 
@@ -111,9 +109,7 @@ func TestRestoredBus(t *testing.T) {
 	}
 	db := withBus(t, url, func(b *bus.Bus) {
 		publish(b, "handled")
-		if got := read(t, b, 1); len(got) != 1 {
-			t.Fatalf("the group got %v", got)
-		}
+		require.Len(t, read(t, b, 1), 1, "the group")
 		publish(b, "unread")
 	})
 	// The tables after the restore: another system id, transaction ids of the future.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/conformance"
@@ -314,9 +315,7 @@ func harness(t *testing.T, with func(driver.SQLStore[*sql.Tx], *sql.DB) backend)
 	t.Helper()
 	path, db := servicetest.SQLite(t)
 	second, err := sqlitedb.Open(path, sqlitedb.Config{Synchronous: sqlitedb.Normal})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { second.Close() })
 	h := idempotencytest.Harness{DB: db, Backdate: func(ctx context.Context, key string, by time.Duration) error {
 		_, err := db.ExecContext(ctx, `UPDATE event_handled SET handled_at = ? WHERE idempotency_key = ?`,
@@ -328,12 +327,8 @@ func harness(t *testing.T, with func(driver.SQLStore[*sql.Tx], *sql.DB) backend)
 		store *driver.Store
 	}{{db, &h.Store}, {second, &h.Peer}} {
 		s, err := sqlidempotency.New(side.db, sqlidempotency.Config{Dialect: sqltx.SQLite})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, s.Migrate(t.Context()))
 		b := with(s, side.db)
 		b.SQLStore = s
 		*side.store = b

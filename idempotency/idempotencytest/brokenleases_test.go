@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/driver"
@@ -108,9 +110,7 @@ func leaseHarness(t *testing.T, with func(driver.SQLLeaseStore, idempotencytest.
 	t.Helper()
 	path, db := servicetest.SQLite(t)
 	second, err := sqlitedb.Open(path, sqlitedb.Config{Synchronous: sqlitedb.Normal})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { second.Close() })
 	h := idempotencytest.LeaseHarness{DB: db, Backdate: func(ctx context.Context, key string, by time.Duration) error {
 		_, err := db.ExecContext(ctx, `UPDATE idempotency_leases SET leased_until = leased_until - ? WHERE idempotency_key = ?`, by.Microseconds(), key)
@@ -119,12 +119,8 @@ func leaseHarness(t *testing.T, with func(driver.SQLLeaseStore, idempotencytest.
 	var sides []driver.LeaseStore
 	for _, pool := range []*sql.DB{db, second} {
 		s, err := sqlidempotency.NewLeases(pool, sqlidempotency.Config{Dialect: sqltx.SQLite})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, s.Migrate(t.Context()))
 		b := with(s, h)
 		b.LeaseStore = s
 		sides = append(sides, b)

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/idempotency/driver"
@@ -39,9 +40,7 @@ func TestNotApplicable(t *testing.T) {
 	for _, c := range suite.Cases {
 		if missing := suite.Missing(c, harness()); missing != "" {
 			got = append(got, c.Name)
-			if missing != idempotencytest.NeedDB {
-				t.Errorf("%s is n/a: %s", c.Name, missing)
-			}
+			assert.Equalf(t, idempotencytest.NeedDB, missing, "%s is n/a", c.Name)
 		}
 	}
 	if !slices.Equal(got, notApplicable) {
@@ -96,16 +95,12 @@ func TestBatchesDoNotDeadlock(t *testing.T) {
 					time.Sleep(time.Second) // synctest's clock
 					return nil
 				})
-				if err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, err)
 				news.Add(int32(len(fresh)))
 			})
 		}
 		wg.Wait()
-		if n := news.Load(); n != 3 {
-			t.Errorf("%d keys were new, want 3", n)
-		}
+		assert.EqualValues(t, 3, news.Load(), "keys were new")
 	})
 }
 

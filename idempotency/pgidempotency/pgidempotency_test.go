@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/event"
@@ -28,9 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func newPool(t *testing.T, url string) *pgxpool.Pool {
 	t.Helper()
 	pool, err := pgxpool.New(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	return pool
 }
@@ -40,12 +39,8 @@ func newStore(t *testing.T, pool *pgxpool.Pool) driver.SQLStore[pgx.Tx] {
 	db := pgxtx.Open(pool)
 	t.Cleanup(func() { db.Close() })
 	s, err := pgidempotency.New(db, sqlidempotency.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, s.Migrate(t.Context()))
 	return s
 }
 
@@ -59,9 +54,7 @@ func TestStore(t *testing.T) {
 		if err == nil {
 			err = store.Migrate(t.Context())
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return idempotencytest.Harness{
 			Store: store, Peer: newStore(t, peer), DB: db,
 			Backdate: func(ctx context.Context, key string, by time.Duration) error {
@@ -80,16 +73,11 @@ func TestStore(t *testing.T) {
 func TestEffectAndKey(t *testing.T) {
 	pool := newPool(t, servicetest.PostgresURL(t))
 	guard, err := idempotency.New[pgx.Tx](newStore(t, pool), idempotency.Config{Group: "sales"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := pool.Exec(t.Context(), `CREATE TABLE effects (n INT)`); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), `CREATE TABLE effects (n INT)`)
+	require.NoError(t, err)
 	e, err := event.New("Sold", "shop", []byte(`{}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	no := errors.New("no")
 	for i, outcome := range []error{no, nil, nil} {
 		fresh, err := guard.Do(t.Context(), e, func(ctx context.Context, tx pgx.Tx) error {
@@ -111,9 +99,7 @@ func TestEffectAndKey(t *testing.T) {
 func TestOtherStoreIsRefused(t *testing.T) {
 	db := servicetest.Postgres(t)
 	s, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqltx.Postgres})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, err = idempotency.New[pgx.Tx](s, idempotency.Config{Group: "sales"})
 	if err == nil || !strings.Contains(err.Error(), "no transaction of type pgx.Tx") {
 		t.Errorf("New: %v", err)

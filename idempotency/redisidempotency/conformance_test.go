@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/conformance"
@@ -38,9 +40,7 @@ var servers = map[string]func(t testing.TB) redis.UniversalClient{
 func open(t testing.TB, url string) redis.UniversalClient {
 	t.Helper()
 	client, err := redisdb.Open(url, redisdb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { client.Close() })
 	return client
 }
@@ -54,18 +54,14 @@ func eachServer(t *testing.T, run func(t *testing.T, client redis.UniversalClien
 func newStore(t testing.TB, client redis.UniversalClient, cfg redisidempotency.Config) driver.KeyStore {
 	t.Helper()
 	s, err := redisidempotency.New(client, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
 func newLeases(t testing.TB, client redis.UniversalClient, cfg redisidempotency.Config) driver.LeaseStore {
 	t.Helper()
 	s, err := redisidempotency.NewLeases(client, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -103,9 +99,7 @@ func TestNotApplicable(t *testing.T) {
 			t.Errorf("n/a because %s: %v, listed: %v", need, got[need], names)
 		}
 	}
-	if len(got) != len(notApplicable) {
-		t.Errorf("n/a: %v, listed: %v", got, notApplicable)
-	}
+	assert.Lenf(t, got, len(notApplicable), "n/a: %v, listed: %v", got, notApplicable)
 }
 
 func TestLeaseConformance(t *testing.T) {

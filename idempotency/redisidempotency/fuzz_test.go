@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/idempotency/driver"
 )
 
@@ -20,9 +22,7 @@ func FuzzClaim(f *testing.F) {
 	f.Fuzz(func(t *testing.T, key, text string) {
 		answer := strings.Split(text, "\x00")
 		c, err := claimOf(key, answer)
-		if c.Key != key {
-			t.Fatalf("%q is a claim of %q", answer, c.Key)
-		}
+		require.Equalf(t, key, c.Key, "%q is a claim of %q", answer, c.Key)
 		if err != nil {
 			return
 		}

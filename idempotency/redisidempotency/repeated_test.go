@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/redisidempotency"
@@ -59,9 +60,7 @@ func TestRepeatedCommands(t *testing.T) {
 		if c.State != driver.Claimed || c.Token == 0 || err != nil {
 			t.Fatalf("the claim of a free key: %+v, %v", c, err)
 		}
-		if err := l.Complete(ctx, c, []byte("done")); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, l.Complete(ctx, c, []byte("done")))
 	})
 }
 
@@ -112,8 +111,6 @@ func TestCutCommand(t *testing.T) {
 		if fresh || !errors.Is(err, context.Canceled) {
 			t.Errorf("the call that was cancelled: %v, %v", fresh, err)
 		}
-		if got := client.Exists(t.Context(), p+"g:1").Val(); got != 0 {
-			t.Error("the key is held")
-		}
+		assert.EqualValues(t, 0, client.Exists(t.Context(), p+"g:1").Val(), "the key is held")
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency"
@@ -39,9 +41,7 @@ func TestTTL(t *testing.T) {
 			}
 			return nil
 		})
-		if err := errors.Join(err, s.Mark(t.Context(), []string{"g:2", "g:3"})); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(err, s.Mark(t.Context(), []string{"g:2", "g:3"})))
 		for _, key := range []string{"g:1", "g:2", "g:3"} {
 			if got := ttl(key); got < 7*24*time.Hour-time.Minute || got > 7*24*time.Hour || client.Get(t.Context(), p+key).Val() != "1" {
 				t.Errorf("%s expires in %v with %q, want a week", key, got, client.Get(t.Context(), p+key).Val())
@@ -52,9 +52,8 @@ func TestTTL(t *testing.T) {
 			t.Errorf("Known = %v, %v", known, err)
 		}
 		l := newLeases(t, client, redisidempotency.Config{Prefix: p + "l:", TTL: time.Hour})
-		if _, err := l.Claim(t.Context(), record("k"), time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		_, err = l.Claim(t.Context(), record("k"), time.Minute)
+		require.NoError(t, err)
 		if got := ttl("l:k"); got <= 59*time.Minute || got > time.Hour {
 			t.Errorf("a lease is kept for %v, want an hour", got)
 		}
@@ -73,9 +72,7 @@ func TestLeaseRunsOut(t *testing.T) {
 		for _, result := range []error{nil, errFailed} {
 			fresh, err := s.Once(t.Context(), record("g:1"), func(ctx context.Context) error {
 				// As if the key had expired while this process was stopped.
-				if err := client.Set(ctx, p+"g:1", "another", 0).Err(); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, client.Set(ctx, p+"g:1", "another", 0).Err())
 				return result
 			})
 			want := result
@@ -101,9 +98,7 @@ func TestCrash(t *testing.T) {
 		p := redistest.Prefix(t, client)
 		s := newStore(t, client, redisidempotency.Config{Prefix: p, Lease: 3 * time.Second})
 		began := time.Now()
-		if err := client.Set(t.Context(), p+"g:1", "crashed", 200*time.Millisecond).Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, client.Set(t.Context(), p+"g:1", "crashed", 200*time.Millisecond).Err())
 		var waited time.Duration
 		fresh, err := s.Once(t.Context(), record("g:1"), func(ctx context.Context) error {
 			waited = time.Since(began)
@@ -140,22 +135,14 @@ func TestRedisDown(t *testing.T) {
 	l := newLeases(t, client, redisidempotency.Config{})
 	_, db := servicetest.SQLite(t)
 	truth, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqltx.SQLite})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := truth.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, truth.Migrate(t.Context()))
 	skipped := 0
 	layered, err := idempotency.NewLayered(s, truth, idempotency.LayeredConfig{Rest: time.Nanosecond, OnError: func(err error) {
 		skipped++
-		if fault.Of(err) != fault.Infrastructure {
-			t.Errorf("the pre-check failed with %v (%v)", err, fault.Of(err))
-		}
+		assert.Equalf(t, fault.Infrastructure, fault.Of(err), "the pre-check failed with %v", err)
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if fresh, err := layered.Once(t.Context(), record("g:1"), nothing); !fresh || err != nil {
 		t.Fatalf("with Redis: %v, %v", fresh, err)
 	}
@@ -205,18 +192,14 @@ func TestRedisDiesInHandler(t *testing.T) {
 	server.Refuse(false)
 	// The client may first use connections that were cut.
 	for deadline := time.Now().Add(time.Minute); client.Ping(t.Context()).Err() != nil; {
-		if time.Now().After(deadline) {
-			t.Fatal("the client does not find the server again")
-		}
+		require.False(t, time.Now().After(deadline), "the client does not find the server again")
 		<-time.After(5 * time.Millisecond)
 	}
 	_, err = s.Once(t.Context(), record("g:2"), func(context.Context) error {
 		server.Refuse(true)
 		return errFailed
 	})
-	if !errors.Is(err, errFailed) {
-		t.Errorf("a failing handler: %v, want its own error", err)
-	}
+	assert.ErrorIs(t, err, errFailed, "a failing handler:")
 }
 
 // TestLayeredConformance runs the suite on Redis before SQLite: together they keep the truth's
@@ -226,17 +209,11 @@ func TestLayeredConformance(t *testing.T) {
 		idempotencytest.Run(t, func(t *testing.T) idempotencytest.Harness {
 			_, db := servicetest.SQLite(t)
 			truth, err := sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqltx.SQLite})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := truth.Migrate(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, truth.Migrate(t.Context()))
 			layered, err := idempotency.NewLayered(newStore(t, client, redisidempotency.Config{Prefix: redistest.Prefix(t, client)}), truth,
 				idempotency.LayeredConfig{Timeout: time.Second})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return idempotencytest.Harness{Store: layered, DB: db, Expires: true}
 		})
 	})
@@ -248,9 +225,7 @@ func TestScriptsAreLoadedAgain(t *testing.T) {
 	client := open(t, redistest.StartServer(t).URL())
 	l := newLeases(t, client, redisidempotency.Config{})
 	for _, key := range []string{"a", "b"} {
-		if err := client.ScriptFlush(t.Context()).Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, client.ScriptFlush(t.Context()).Err())
 		c, err := l.Claim(t.Context(), record(key), time.Minute)
 		if err != nil || c.State != driver.Claimed {
 			t.Errorf("Claim: %v, %v", c.State, err)

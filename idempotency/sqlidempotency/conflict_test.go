@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
@@ -27,9 +29,8 @@ func counters(t *testing.T, db *sql.DB, dialect sqltx.Dialect, connections int) 
 	t.Helper()
 	exec := func(x sqltx.Execer, query string) {
 		t.Helper()
-		if _, err := x.ExecContext(t.Context(), query); err != nil {
-			t.Fatal(err)
-		}
+		_, err := x.ExecContext(t.Context(), query)
+		require.NoError(t, err)
 	}
 	exec(db, `CREATE TABLE IF NOT EXISTS counters (id INT PRIMARY KEY, n INT NOT NULL)`)
 	exec(db, `DELETE FROM counters`)
@@ -50,9 +51,7 @@ func counters(t *testing.T, db *sql.DB, dialect sqltx.Dialect, connections int) 
 		exec(held[i], set)
 	}
 	for _, c := range held {
-		if err := c.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.Close())
 	}
 }
 
@@ -79,9 +78,7 @@ func addCounter(ctx context.Context, tx *sql.Tx, id int) error {
 func expectCounters(t *testing.T, db *sql.DB, want int) {
 	t.Helper()
 	var a, b int
-	if err := db.QueryRow(`SELECT (SELECT n FROM counters WHERE id = 1), (SELECT n FROM counters WHERE id = 2)`).Scan(&a, &b); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.QueryRow(`SELECT (SELECT n FROM counters WHERE id = 1), (SELECT n FROM counters WHERE id = 2)`).Scan(&a, &b))
 	if a != want || b != want {
 		t.Errorf("the counters are %d and %d, want %d", a, b, want)
 	}
@@ -90,9 +87,7 @@ func expectCounters(t *testing.T, db *sql.DB, want int) {
 func eventOf(t *testing.T, number int) event.Event {
 	t.Helper()
 	e, err := event.New("Sold", "shop", []byte(`{}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e.ID = fmt.Sprintf("00000000-0000-7000-8000-%012d", number)
 	return e
 }
@@ -113,9 +108,7 @@ func TestCrossedHandlers(t *testing.T) {
 		}
 		for _, db := range []*sql.DB{a, b} {
 			guard, err := idempotency.New[*sql.Tx](newStore(t, db, cfg), idempotency.Config{Group: "stats"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			queue := make(chan event.Event, events)
 			for i := range events {
 				queue <- eventOf(t, i)
@@ -134,9 +127,7 @@ func TestCrossedHandlers(t *testing.T) {
 							}
 							return nil
 						})
-						if err != nil {
-							t.Errorf("a delivery failed: %v", err)
-						}
+						assert.NoError(t, err, "a delivery failed")
 						if ok {
 							fresh.Add(1)
 						}
@@ -149,9 +140,7 @@ func TestCrossedHandlers(t *testing.T) {
 		if on.Dialect != sqltx.SQLite && runs.Load() == events {
 			t.Error("no handler met another one: the test has shown nothing")
 		}
-		if fresh.Load() != events {
-			t.Errorf("%d deliveries were fresh, want %d", fresh.Load(), events)
-		}
+		assert.EqualValues(t, events, fresh.Load(), "deliveries were fresh")
 		expectCounters(t, a, events)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/idempotency/driver"
@@ -57,18 +58,14 @@ func pools(t testing.TB, on database) (a, b *sql.DB) {
 func newStore(t testing.TB, db *sql.DB, cfg sqlidempotency.Config) driver.SQLStore[*sql.Tx] {
 	t.Helper()
 	s, err := sqlidempotency.New(db, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
 func migrated(t testing.TB, db *sql.DB, cfg sqlidempotency.Config) driver.SQLStore[*sql.Tx] {
 	t.Helper()
 	s := newStore(t, db, cfg)
-	if err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Migrate(t.Context()))
 	return s
 }
 

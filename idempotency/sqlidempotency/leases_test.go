@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/idempotencytest"
@@ -22,12 +24,8 @@ import (
 func newLeases(t testing.TB, db *sql.DB, dialect sqltx.Dialect) driver.SQLLeaseStore {
 	t.Helper()
 	s, err := sqlidempotency.NewLeases(db, sqlidempotency.Config{Dialect: dialect})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, s.Migrate(t.Context()))
 	return s
 }
 
@@ -98,28 +96,18 @@ func TestLeaseMigrations(t *testing.T) {
 		db, _ := pools(t, on)
 		migrated(t, db, sqlidempotency.Config{Dialect: on.Dialect})
 		s, err := sqlidempotency.NewLeases(db, sqlidempotency.Config{Dialect: on.Dialect})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var script bytes.Buffer
-		if err := s.PrintMigrations(&script); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.PrintMigrations(&script))
 		for statement := range strings.SplitAfterSeq(strings.TrimSpace(script.String()), ";\n") {
 			if _, err := db.Exec(statement); err != nil {
 				t.Fatalf("%v in\n%s", err, statement)
 			}
 		}
-		if err := s.Migrate(t.Context()); err != nil {
-			t.Fatalf("Migrate after the printed script: %v", err)
-		}
+		require.NoError(t, s.Migrate(t.Context()), "Migrate after the printed script")
 		other, err := sqlidempotency.NewLeases(db, sqlidempotency.Config{Dialect: on.Dialect, Table: "other_leases"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := other.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, other.Migrate(t.Context()))
 		for _, s := range []driver.SQLLeaseStore{s, other} {
 			if c, err := s.Claim(t.Context(), record("stats:e-1"), time.Minute); err != nil || c.State != driver.Claimed {
 				t.Errorf("%v, %v; want a free key in each table", c.State, err)
@@ -136,14 +124,10 @@ func TestLeaseMigrations(t *testing.T) {
 
 func TestLeaseErrorsKeepTheirClass(t *testing.T) {
 	db, err := pgdb.Open("postgres://u@127.0.0.1:1/nowhere?sslmode=disable")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	s, err := sqlidempotency.NewLeases(db, sqlidempotency.Config{Dialect: sqltx.Postgres})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c := driver.Claim{Key: "k", Token: 1}
 	_, claim := s.Claim(t.Context(), record("k"), time.Minute)
 	_, prune := s.Prune(t.Context(), time.Now(), 1)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency/driver"
@@ -28,17 +30,13 @@ var onMySQL = sqlidempotency.Config{Dialect: sqltx.MySQL}
 func plain(t *testing.T, server servicetest.MySQLServer, set func(*mysql.Config)) *sql.DB {
 	t.Helper()
 	u, err := url.Parse(server.URL(t))
-	if err != nil {
-		t.Fatal("the URL of the server cannot be parsed")
-	}
+	require.NoError(t, err, "the URL of the server cannot be parsed")
 	cfg := mysql.NewConfig()
 	cfg.Net, cfg.Addr, cfg.DBName, cfg.User = "tcp", u.Host, strings.TrimPrefix(u.Path, "/"), u.User.Username()
 	cfg.Passwd, _ = u.User.Password()
 	set(cfg)
 	connector, err := mysql.NewConnector(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out := sql.OpenDB(connector)
 	t.Cleanup(func() { out.Close() })
 	return out
@@ -89,9 +87,7 @@ func testMySQLClients(t *testing.T, server servicetest.MySQLServer) {
 				t.Fatalf("Claim: %v, %v", c.State, err)
 			}
 			for range 2 {
-				if err := leases.Complete(t.Context(), c, []byte("x")); err != nil {
-					t.Errorf("Complete: %v", err)
-				}
+				assert.NoError(t, leases.Complete(t.Context(), c, []byte("x")), "Complete")
 			}
 		})
 	}
@@ -121,9 +117,7 @@ func testRollbackWithManyWaiters(t *testing.T, server servicetest.MySQLServer) {
 					if errors.Is(err, errFailed) {
 						continue
 					}
-					if err != nil {
-						t.Error(err)
-					}
+					assert.NoError(t, err)
 					if ok {
 						fresh.Add(1)
 					}
@@ -169,32 +163,24 @@ func waitForLocks(t *testing.T, db *sql.DB, want int) {
 func deadlockIn(t *testing.T, ctx context.Context, db *sql.DB, tx *sql.Tx) error {
 	t.Helper()
 	other, err := db.BeginTx(context.WithoutCancel(ctx), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer other.Rollback()
 	exec := func(tx *sql.Tx, q string) error { _, err := tx.ExecContext(context.WithoutCancel(ctx), q); return err }
 	// The other transaction has changed more rows, so InnoDB rolls ours back.
-	if err := errors.Join(exec(other, `UPDATE accounts SET n = n + 1 WHERE id > 1`), exec(tx, `UPDATE accounts SET n = n + 1 WHERE id = 1`)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(exec(other, `UPDATE accounts SET n = n + 1 WHERE id > 1`), exec(tx, `UPDATE accounts SET n = n + 1 WHERE id = 1`)))
 	over := make(chan error, 1)
 	go func() { over <- exec(other, `UPDATE accounts SET n = n + 1 WHERE id = 1`) }()
 	ours := exec(tx, `UPDATE accounts SET n = n + 1 WHERE id = 2`)
-	if err := <-over; err != nil {
-		t.Errorf("the other transaction was the victim: %v", err)
-	}
+	assert.NoError(t, <-over, "the other transaction was the victim")
 	return ours
 }
 
 func accounts(t *testing.T, db *sql.DB) {
 	t.Helper()
-	if _, err := db.Exec(`CREATE TABLE accounts (id INT PRIMARY KEY, n INT NOT NULL)`); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec(`INSERT INTO accounts WITH RECURSIVE ids (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM ids WHERE id < 50) SELECT id, 0 FROM ids`); err != nil {
-		t.Fatal(err)
-	}
+	_, err := db.Exec(`CREATE TABLE accounts (id INT PRIMARY KEY, n INT NOT NULL)`)
+	require.NoError(t, err)
+	_, err = db.Exec(`INSERT INTO accounts WITH RECURSIVE ids (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM ids WHERE id < 50) SELECT id, 0 FROM ids`)
+	require.NoError(t, err)
 }
 
 // TestIgnoredDeadlockIsNoSuccess: a deadlock inside the handler rolls everything back at the
@@ -248,9 +234,7 @@ func TestDeadlockInOuterTransaction(t *testing.T) {
 			}
 		})
 		t.Run("again", func(t *testing.T) {
-			if victims := rivals(t, server, 20); victims != 0 {
-				t.Errorf("%d rivals ended with a deadlock, want none", victims)
-			}
+			assert.EqualValues(t, 0, rivals(t, server, 20), "rivals ended with a deadlock, want none")
 		})
 	})
 }
@@ -317,16 +301,12 @@ func testLongInformationIsCut(t *testing.T, server servicetest.MySQLServer) {
 		t.Fatalf("OnceBatch: %v, %v", fresh, err)
 	}
 	rows, err := db.Query(`SELECT consumer_group, event_type, aggregate_id FROM event_handled`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer rows.Close()
 	n := 0
 	for ; rows.Next(); n++ {
 		var group, typ, aggregate string
-		if err := rows.Scan(&group, &typ, &aggregate); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Scan(&group, &typ, &aggregate))
 		if group != strings.Repeat("g", 255) || typ != strings.Repeat("한", 85) || aggregate != strings.Repeat("a", 255) {
 			t.Errorf("stored %d, %d and %d bytes", len(group), len(typ), len(aggregate))
 		}

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
@@ -26,9 +29,7 @@ func TestPoolOfOne(t *testing.T) {
 		leases := newLeases(t, db, on.Dialect)
 		guarded(t, ctx, db, s)
 		leased(t, ctx, db, leases)
-		if n := db.Stats().InUse; n != 0 {
-			t.Errorf("%d connections are still in use", n)
-		}
+		assert.Equal(t, 0, db.Stats().InUse, "connections are still in use")
 	})
 }
 
@@ -36,9 +37,7 @@ func guarded(t *testing.T, ctx context.Context, db *sql.DB, s driver.SQLStore[*s
 	t.Helper()
 	fresh, err := s.Once(ctx, record("stats:1"), func(ctx context.Context) error {
 		seen, err := s.Seen(ctx, "stats:1")
-		if !seen {
-			t.Error("the handler does not see its own key")
-		}
+		assert.True(t, seen, "the handler does not see its own key")
 		inner, err2 := s.Once(ctx, record("stats:2"), nothing)
 		news, err3 := s.OnceBatch(ctx, []driver.Record{record("stats:2"), record("stats:3")},
 			func(context.Context, []int) error { return nil })
@@ -70,9 +69,7 @@ func guarded(t *testing.T, ctx context.Context, db *sql.DB, s driver.SQLStore[*s
 func leased(t *testing.T, ctx context.Context, db *sql.DB, store driver.SQLLeaseStore) {
 	t.Helper()
 	leases, err := idempotency.NewLeases(store, idempotency.LeaseConfig{Group: "stats", TTL: 6 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	waits := db.Stats().WaitCount
 	result, fresh, err := leases.Once(ctx, "stats:1", "", func(ctx context.Context, c driver.Claim) ([]byte, error) {
 		return []byte("done"), sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {

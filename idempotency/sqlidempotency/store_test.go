@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
@@ -49,9 +51,8 @@ func TestColumns(t *testing.T) {
 	eachConfig(t, func(t *testing.T, on database, cfg sqlidempotency.Config) {
 		db, _ := pools(t, on)
 		s := migrated(t, db, cfg)
-		if _, err := s.Once(t.Context(), record("stats:e-1"), nothing); err != nil {
-			t.Fatal(err)
-		}
+		_, err := s.Once(t.Context(), record("stats:e-1"), nothing)
+		require.NoError(t, err)
 		query := `SELECT idempotency_key, consumer_group, event_type, aggregate_id, handled_at FROM event_handled`
 		want := []string{"stats:e-1", "stats", "Sold", "a-1"}
 		if cfg.ProcessedEvents {
@@ -80,17 +81,13 @@ func TestMigrations(t *testing.T) {
 		db, _ := pools(t, on)
 		printed := newStore(t, db, cfg)
 		var script bytes.Buffer
-		if err := printed.PrintMigrations(&script); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, printed.PrintMigrations(&script))
 		for statement := range strings.SplitAfterSeq(strings.TrimSpace(script.String()), ";\n") {
 			if _, err := db.Exec(statement); err != nil {
 				t.Fatalf("%v in\n%s", err, statement)
 			}
 		}
-		if err := printed.Migrate(t.Context()); err != nil {
-			t.Fatalf("Migrate after the printed script: %v", err)
-		}
+		require.NoError(t, printed.Migrate(t.Context()), "Migrate after the printed script")
 		// A second table in the same database is independent.
 		cfg.Table = "other_" + layoutOf(cfg)
 		other := migrated(t, db, cfg)
@@ -100,9 +97,7 @@ func TestMigrations(t *testing.T) {
 			}
 		}
 		sets, err := other.Migrations()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		files := sets[0].FS
 		names, _ := fs.Glob(files, "*.sql")
 		text, err := fs.ReadFile(files, names[0])
@@ -202,9 +197,7 @@ func TestSerializableOuter(t *testing.T) {
 // TestDatabaseErrorsKeepTheirClass: the driver's error stays visible to classifiers.
 func TestDatabaseErrorsKeepTheirClass(t *testing.T) {
 	db, err := pgdb.Open("postgres://u@127.0.0.1:1/nowhere?sslmode=disable")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	s := newStore(t, db, sqlidempotency.Config{Dialect: sqltx.Postgres})
 	_, once := s.Once(t.Context(), record("stats:e-1"), nothing)

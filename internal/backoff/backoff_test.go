@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/backoff"
@@ -81,9 +82,7 @@ func TestSleep(t *testing.T) {
 		if err := <-done; !errors.Is(err, context.Canceled) || time.Since(start) != 0 {
 			t.Errorf("cancelled Sleep = %v after %v, want context.Canceled at once", err, time.Since(start))
 		}
-		if err := backoff.Sleep(ctx, 0); !errors.Is(err, context.Canceled) {
-			t.Errorf("Sleep on a done context = %v, want context.Canceled", err)
-		}
+		assert.ErrorIs(t, backoff.Sleep(ctx, 0), context.Canceled, "Sleep on a done context =")
 	})
 }
 

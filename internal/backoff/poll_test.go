@@ -5,6 +5,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
@@ -12,9 +14,7 @@ func TestPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := backoff.Poll{Quick: 2 * time.Millisecond, Idle: 100 * time.Millisecond}
 		p.Met()
-		if got := p.Wait(); got != 2*time.Millisecond {
-			t.Errorf("after something came it waits %s, want 2ms", got)
-		}
+		assert.Equal(t, 2*time.Millisecond, p.Wait(), "after something came it waits")
 		looks := 0
 		for start := time.Now(); time.Since(start) < 10*time.Second; looks++ {
 			passed := time.Since(start)
@@ -28,9 +28,7 @@ func TestPoll(t *testing.T) {
 			t.Errorf("%d looks in 10 s without anything, want at most 150", looks)
 		}
 		p.Met()
-		if got := p.Wait(); got != 2*time.Millisecond {
-			t.Errorf("after something came again it waits %s, want 2ms", got)
-		}
+		assert.Equal(t, 2*time.Millisecond, p.Wait(), "after something came again it waits")
 		if slow := (&backoff.Poll{Quick: 20 * time.Millisecond, Idle: 5 * time.Millisecond}); slow.Wait() != 5*time.Millisecond {
 			t.Errorf("it waits %s, want no more than Idle", slow.Wait())
 		}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/batch"
@@ -76,9 +77,7 @@ func TestThoseWhoComeMeanwhileShareTheNextCall(t *testing.T) {
 	bothWays(t, func(t *testing.T, ctx func(int) context.Context) {
 		d := &double{}
 		for i, err := range crowd(t, batch.New(3, time.Minute, d.call), 6, ctx) {
-			if err != nil {
-				t.Errorf("caller %d: %v", i, err)
-			}
+			assert.NoErrorf(t, err, "caller %d", i)
 		}
 		if want := [][]int{{1}, {2, 3, 4}, {5, 6}}; !slices.EqualFunc(d.calls, want, slices.Equal) {
 			t.Errorf("calls %v, want %v", d.calls, want)
@@ -91,9 +90,7 @@ func TestCallsOverlapForEnoughCallers(t *testing.T) {
 		d := &double{}
 		start := time.Now()
 		for i, err := range crowd(t, batch.New(3, time.Minute, d.call).Overlap(2, 2), 7, ctx) {
-			if err != nil {
-				t.Errorf("caller %d: %v", i, err)
-			}
+			assert.NoErrorf(t, err, "caller %d", i)
 		}
 		// 1 alone; 2 and 3 are enough for a second call, and there is no third. The call that
 		// ends first takes three at once, the other takes the last alone.
@@ -112,9 +109,7 @@ func TestLimitBoundsTheWeight(t *testing.T) {
 		d := &double{}
 		c := batch.New(3, time.Minute, d.call).Limit(9, func(n int) int { return n })
 		for i, err := range crowd(t, c, 10, ctx) {
-			if err != nil {
-				t.Errorf("caller %d: %v", i, err)
-			}
+			assert.NoErrorf(t, err, "caller %d", i)
 		}
 		// 10 is above the limit by itself, and is sent alone.
 		if want := [][]int{{1}, {2, 3, 4}, {5}, {6}, {7}, {8}, {9}, {10}}; !slices.EqualFunc(d.calls, want, slices.Equal) {
@@ -234,9 +229,7 @@ func TestACallIsBounded(t *testing.T) {
 				t.Errorf("caller %d: %v", i+1, err)
 			}
 		}
-		if took := time.Since(start); took != 200*time.Millisecond {
-			t.Errorf("two calls of 100 ms took %v", took)
-		}
+		assert.Equal(t, 200*time.Millisecond, time.Since(start), "two calls of 100 ms took")
 	})
 }
 

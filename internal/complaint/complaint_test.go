@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/complaint"
 )
 
@@ -22,9 +24,7 @@ func TestOnceASecond(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-		if len(lines) != 3 {
-			t.Fatalf("%d entries in 2.5 s:\n%s", len(lines), &out)
-		}
+		require.Lenf(t, lines, 3, "%d entries in 2.5 s:\n%s", len(lines), &out)
 		for i, want := range []string{"not_logged=0", "not_logged=9", "not_logged=9"} {
 			if !strings.HasSuffix(lines[i], want) || !strings.Contains(lines[i], "status=503 error=away") {
 				t.Errorf("%s; want %s", lines[i], want)

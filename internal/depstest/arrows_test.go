@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // leaves are the packages that every package may import, and their own imports.
@@ -82,9 +84,7 @@ func TestArrows(t *testing.T) {
 	}
 	for path, all := range beside() {
 		for _, imported := range all {
-			if !slices.Contains(g[path].imports, imported) {
-				t.Errorf("%s does not import %s any more: take it out of beside", path, imported)
-			}
+			assert.Containsf(t, g[path].imports, imported, "%s does not import %s any more: take it out of beside", path, imported)
 		}
 	}
 	for _, path := range g.public() {
@@ -94,16 +94,12 @@ func TestArrows(t *testing.T) {
 	}
 	for path, all := range frontDoor() {
 		for _, imported := range all {
-			if !slices.Contains(g[path].imports, imported) {
-				t.Errorf("%s does not import %s any more: take it out of frontDoor", path, imported)
-			}
+			assert.Containsf(t, g[path].imports, imported, "%s does not import %s any more: take it out of frontDoor", path, imported)
 		}
 	}
 	for path, all := range seams() {
 		for _, imported := range all {
-			if !slices.Contains(g[path].imports, imported) {
-				t.Errorf("%s does not import %s any more: take it out of seams", path, imported)
-			}
+			assert.Containsf(t, g[path].imports, imported, "%s does not import %s any more: take it out of seams", path, imported)
 		}
 	}
 }
@@ -207,9 +203,7 @@ func TestExamplesImportPublicPackages(t *testing.T) {
 	}
 	for path, all := range unopened() {
 		for _, imported := range all {
-			if !slices.Contains(g[path].imports, imported) {
-				t.Errorf("%s does not import %s any more: take it out of unopened", path, imported)
-			}
+			assert.Containsf(t, g[path].imports, imported, "%s does not import %s any more: take it out of unopened", path, imported)
 		}
 	}
 }

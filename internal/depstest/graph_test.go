@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // module is the path that the modules of this tree begin with.
@@ -91,9 +93,7 @@ func lookAt(root string) error {
 func build(t *testing.T) graph {
 	t.Helper()
 	g, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return g
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "write testdata/links.txt as it is now")
@@ -28,13 +30,9 @@ func TestLinks(t *testing.T) {
 		}
 	}
 	text, err := os.ReadFile(linksFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want, err := parse(string(text))
-	if err != nil {
-		t.Fatalf("%s: %v", linksFile, err)
-	}
+	require.NoErrorf(t, err, "%s", linksFile)
 	for _, wrong := range compare(g, want) {
 		t.Error(wrong)
 	}

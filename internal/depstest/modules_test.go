@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestModulesImportNothingInternal: a user may require a transport and the library in different
@@ -37,9 +40,7 @@ func strayInternals(g graph) (wrong []string) {
 // TestRootStandsAlone: every user requires the requirements of the root's module.
 func TestRootStandsAlone(t *testing.T) {
 	mod, err := os.ReadFile("../../go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if strings.Contains(string(mod), module+"/") {
 		t.Errorf("go.mod requires a module of this tree; move the test that needs it to internal/wholetest:\n%s", mod)
 	}
@@ -59,15 +60,11 @@ func apart() map[string]string {
 // before its release.
 func TestWorkIsComplete(t *testing.T) {
 	work, err := os.ReadFile("../../go.work")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	list := exec.CommandContext(t.Context(), "git", "ls-files", "--cached", "--others", "--exclude-standard", "go.mod", "*/go.mod")
 	list.Dir = "../.."
 	out, err := list.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	found := 0
 	for _, file := range strings.Fields(string(out)) {
 		folder := path.Dir(file)
@@ -76,17 +73,11 @@ func TestWorkIsComplete(t *testing.T) {
 		}
 		if script := apart()[folder]; script != "" {
 			found++
-			if text := read(t, "Makefile"); !strings.Contains(text, "\n\t./"+script+" ") {
-				t.Errorf("make test does not run %s, which tests ./%s", script, folder)
-			}
-			if text := read(t, script); !strings.Contains(text, folder) {
-				t.Errorf("%s does not test ./%s", script, folder)
-			}
+			assert.Containsf(t, read(t, "Makefile"), "\n\t./"+script+" ", "make test does not run %s, which tests ./%s", script, folder)
+			assert.Containsf(t, read(t, script), folder, "%s does not test ./%s", script, folder)
 			continue
 		}
-		if !strings.Contains(string(work), "\n\t./"+folder+"\n") {
-			t.Errorf("go.work does not use ./%s", folder)
-		}
+		assert.Containsf(t, string(work), "\n\t./"+folder+"\n", "go.work does not use ./%s", folder)
 		if required := module + "/" + folder + " v"; isPublic(folder) && !strings.Contains(string(work), required) {
 			t.Errorf("go.work does not replace %s…", required)
 		}
@@ -99,8 +90,6 @@ func TestWorkIsComplete(t *testing.T) {
 func read(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../" + file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }

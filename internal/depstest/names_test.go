@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // mostNames is the most exported names of the packages that users call. It may be lowered.
@@ -29,9 +31,7 @@ func TestNames(t *testing.T) {
 		}
 		dir := filepath.Join("../..", strings.TrimPrefix(path, module))
 		top, of, err := exported(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		names, methods = names+len(top), methods+len(of)
 		fmt.Fprintf(&table, "%-32s %4d %4d\n", path, len(top), len(of))
 	}

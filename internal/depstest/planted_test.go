@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // toy is a small graph without a fault.
@@ -53,18 +56,14 @@ sqltx
 func toyLinks(t *testing.T, g graph, text string) []string {
 	t.Helper()
 	want, err := parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return compare(g, want)
 }
 
 // The toy is sound, so that the checks find only the planted faults.
 func TestPlantedNothing(t *testing.T) {
 	g := toy()
-	if got := table(g); got != toyTable {
-		t.Errorf("the table is %s", got)
-	}
+	assert.Equal(t, toyTable, table(g), "the table")
 	for name, wrong := range map[string][]string{
 		"links": toyLinks(t, g, toyTable), "drivers": strayDrivers(g), "tools": strayTools(g), "arrows": wrongArrows(g), "internals": strayInternals(g), "examples": strayExamples(g),
 	} {
@@ -115,9 +114,7 @@ func TestPlanted(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g := toy()
 			c.plant(g)
-			if found := strings.Join(c.check(t, g), "\n"); !strings.Contains(found, c.want) {
-				t.Errorf("found %q, want %q", found, c.want)
-			}
+			assert.Contains(t, strings.Join(c.check(t, g), "\n"), c.want, "found")
 		})
 	}
 }
@@ -165,14 +162,10 @@ func TestPlantedNames(t *testing.T) {
 			"type L[T any] struct{}\n\nfunc (*L[T]) M() {}\n\ntype N interface{ O() }\n",
 		"c_unix.go": "package p\n\nfunc P() {}\n", "c_other.go": "package p\n\nfunc P() {}\n", "d_test.go": "package p\n\nfunc Q() {}\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	names, methods, err := exported(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if want := []string{"A", "C", "E", "G", "L", "N", "P"}; !slices.Equal(names, want) {
 		t.Errorf("the names are %v, want %v", names, want)
 	}

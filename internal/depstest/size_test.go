@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/treetest"
 )
 
@@ -23,9 +26,7 @@ var notInTheGraph = []string{
 func TestGraphOfAUser(t *testing.T) {
 	dir := t.TempDir()
 	program := "package main\n\nimport (\n\t_ \"" + module + "/outbox\"\n\t_ \"" + module + "/outbox/pgoutbox\"\n)\n\nfunc main() {}\n"
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600))
 	version := treetest.Serve(t, "../..")
 	treetest.Run(t, dir, "go", "mod", "init", "example.com/user")
 	treetest.Run(t, dir, "go", "get", module+"/outbox@"+version, module+"/outbox/pgoutbox@"+version)
@@ -38,9 +39,7 @@ func TestGraphOfAUser(t *testing.T) {
 	}
 	for _, path := range all {
 		for _, heavy := range notInTheGraph {
-			if strings.HasPrefix(path, heavy) {
-				t.Errorf("%s is in the graph of a user of the outbox", path)
-			}
+			assert.Falsef(t, strings.HasPrefix(path, heavy), "%s is in the graph of a user of the outbox", path)
 		}
 	}
 }

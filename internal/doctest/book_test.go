@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestBook makes docs/book.sh book a seat of a box office, and explain why it cannot book it
@@ -44,12 +47,8 @@ func serve(t *testing.T) string {
 	cmd := exec.Command(filepath.Join(programs(t), "boxoffice"))
 	cmd.Env = append(os.Environ(), "BOXOFFICE_ADDR=127.0.0.1:0", "BOXOFFICE_DATA_DIR="+t.TempDir())
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		if address, ok := strings.CutPrefix(lines.Text(), "Box office: "); ok {
@@ -58,9 +57,7 @@ func serve(t *testing.T) string {
 				for lines.Scan() {
 					continue // or its last words would block it
 				}
-				if err := cmd.Wait(); err != nil {
-					t.Errorf("the box office: %v", err)
-				}
+				assert.NoError(t, cmd.Wait(), "the box office")
 			})
 			return address
 		}

@@ -9,6 +9,9 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // runbooks are the sections of docs/operating.md that alerts link to.
@@ -29,9 +32,7 @@ var readOnce = sync.OnceValues(func() (*Tree, error) {
 func read(t *testing.T) Tree {
 	t.Helper()
 	tree, err := readOnce()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return *tree
 }
 
@@ -74,13 +75,9 @@ func report(t *testing.T, wrong []Problem) {
 // TestRunbooks checks that the page for operators answers each alert.
 func TestRunbooks(t *testing.T) {
 	page, ok := read(t).Pages["docs/operating.md"]
-	if !ok {
-		t.Fatal("there is no docs/operating.md")
-	}
+	require.True(t, ok, "there is no docs/operating.md")
 	for _, name := range runbooks {
-		if !page.Anchors[name] {
-			t.Errorf("docs/operating.md has no section %s", name)
-		}
+		assert.Truef(t, page.Anchors[name], "docs/operating.md has no section %s", name)
 	}
 }
 
@@ -88,9 +85,7 @@ func TestRunbooks(t *testing.T) {
 func TestAlertsAreAnswered(t *testing.T) {
 	for file, page := range map[string]string{"millrace.yml": "docs/operating.md", "boxoffice.yml": "docs/operating-boxoffice.md"} {
 		rules, err := os.ReadFile(filepath.Join(rootOf(t), "deploy", "prometheus", file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		alerts := regexp.MustCompile(`(?m)^\s*- alert: (\w+)$`).FindAllSubmatch(rules, -1)
 		if len(alerts) < 10 {
 			t.Fatalf("%d alerts were found in %s", len(alerts), file)
@@ -131,9 +126,7 @@ func TestEveryPageIsInTheIndex(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	tree := read(t)
 	page, err := os.ReadFile(filepath.Join(tree.Root, "docs", "environment.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	constant := regexp.MustCompile(`const [Ee]nv\w+ += "(\w+)"`)
 	found := 0
 	err = filepath.WalkDir(tree.Root, func(path string, d fs.DirEntry, err error) error {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // builder builds programs outside of the tree, as users do, with the modules of go.work.
@@ -52,9 +54,7 @@ func TestMain(m *testing.M) {
 func rootOf(t *testing.T) string {
 	t.Helper()
 	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return root
 }
 
@@ -67,9 +67,7 @@ func programs(t *testing.T) string {
 			built.err = command(context.WithoutCancel(t.Context()), root, "go", "build", "-o", built.dir+string(filepath.Separator), "./cmd/millrace", "./examples/boxoffice")
 		}
 	})
-	if built.err != nil {
-		t.Fatal(built.err)
-	}
+	require.NoError(t, built.err)
 	return built.dir
 }
 

@@ -4,14 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func same(t *testing.T, m map[string]string) {
 	t.Helper()
 	want, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got := Encode(m); got != string(want) {
 		t.Errorf("%q is %s, and in encoding/json %s", m, got, want)
 	}
@@ -28,9 +29,7 @@ func TestEncode(t *testing.T) {
 	} {
 		same(t, m)
 	}
-	if got := Encode(map[string]string{"a": "1", "key": "2", "z": "3"}, "key"); got != `{"a":"1","z":"3"}` {
-		t.Errorf("without key it is %s", got)
-	}
+	assert.Equal(t, `{"a":"1","z":"3"}`, Encode(map[string]string{"a": "1", "key": "2", "z": "3"}, "key"), "without key")
 }
 
 func FuzzEncode(f *testing.F) {

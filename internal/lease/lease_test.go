@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/lease"
@@ -25,14 +26,10 @@ const ttl = 30 * time.Second
 func TestTerm(t *testing.T) {
 	asked := time.Now()
 	term := lease.NewTerm(ttl, 5*time.Second)
-	if term.Valid(asked) {
-		t.Error("a lease that was never had is valid")
-	}
+	assert.False(t, term.Valid(asked), "a lease that was never had is valid")
 	term.Extended(asked)
 	for after, want := range map[time.Duration]bool{0: true, 25*time.Second - 1: true, 25 * time.Second: false, time.Hour: false} {
-		if got := term.Valid(asked.Add(after)); got != want {
-			t.Errorf("valid %v after it was asked for: %v", after, got)
-		}
+		assert.Equalf(t, want, term.Valid(asked.Add(after)), "valid %v after it was asked for", after)
 	}
 	if got := term.Next().Sub(asked); got != 10*time.Second {
 		t.Errorf("to be extended after %v, want a third of %v", got, ttl)
@@ -41,9 +38,7 @@ func TestTerm(t *testing.T) {
 		t.Error("it is soon enough after 7 s, or not after 8 s, of 30 s")
 	}
 	term.Failed(asked.Add(10 * time.Second))
-	if got := term.Next().Sub(asked); got != 12*time.Second {
-		t.Errorf("after a failure at 10 s to be tried again at %v, want 12 s", got)
-	}
+	assert.Equal(t, 12*time.Second, term.Next().Sub(asked), "after a failure at 10 s to be tried again at")
 }
 
 // keep keeps a lease that was held at the beginning of the bubble, and returns when it was
@@ -152,8 +147,6 @@ func TestAsking(t *testing.T) {
 		}
 		asking, cancel = lease.Asking(t.Context())
 		cancel()
-		if asking.Err() == nil {
-			t.Error("a request goes on after it was cancelled")
-		}
+		assert.Error(t, asking.Err(), "a request goes on after it was cancelled")
 	})
 }

@@ -3,6 +3,8 @@ package migrate
 import (
 	"reflect"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 func TestTables(t *testing.T) {
@@ -29,15 +31,11 @@ create table plain(a int);
 		}},
 		{"plain", []column{{"a", "int"}}},
 	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("tables = %+v\nwant %+v", got, want)
-	}
+	assert.Truef(t, reflect.DeepEqual(got, want), "tables = %+v\nwant %+v", got, want)
 	// Truncated text is not a table, and causes no panic.
 	for _, text := range []string{"CREATE TABLE a (", "CREATE TABLE a ('", "/*", "--", "CREATE TABLE a (`b", "'"} {
 		for _, table := range tables(text) {
-			if len(table.columns) != 0 {
-				t.Errorf("%q has the columns %v", text, table.columns)
-			}
+			assert.Emptyf(t, table.columns, "%q has the columns %v", text, table.columns)
 		}
 	}
 }

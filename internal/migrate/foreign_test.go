@@ -7,6 +7,9 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
@@ -33,10 +36,9 @@ func TestForeignTable(t *testing.T) {
 			{"second", "(id BIGINT, secret INTEGER)", "second has the foreign columns secret"},
 			{"third", "(id VARCHAR(20))", "third has the columns id varchar instead of bigint"},
 		} {
-			if _, err := db.Exec(`CREATE TABLE ` + foreign.name + ` ` + foreign.columns); err != nil {
-				t.Fatal(err)
-			}
-			err := set.Up(ctx, db)
+			_, err := db.Exec(`CREATE TABLE ` + foreign.name + ` ` + foreign.columns)
+			require.NoError(t, err)
+			err = set.Up(ctx, db)
 			if err == nil || !strings.Contains(err.Error(), foreign.name) {
 				t.Fatalf("Up beside a foreign %s = %v, want an error that names it", foreign.name, err)
 			}
@@ -51,17 +53,13 @@ func TestForeignTable(t *testing.T) {
 					}
 				}
 			}
-			if _, err := db.Exec(`DROP TABLE ` + foreign.name); err != nil {
-				t.Fatal(err)
-			}
+			_, err = db.Exec(`DROP TABLE ` + foreign.name)
+			require.NoError(t, err)
 		}
 		// The refusal has released the lock, and has recorded nothing.
-		if err := set.Up(ctx, d.open()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := db.Exec(`INSERT INTO third VALUES (1)`); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, set.Up(ctx, d.open()))
+		_, err := db.Exec(`INSERT INTO third VALUES (1)`)
+		assert.NoError(t, err)
 	})
 }
 
@@ -73,19 +71,13 @@ func testOwnTableChanges(t *testing.T, server servicetest.MySQLServer) {
 	db, ctx := server.DB(t), context.Background()
 	set := ours(migrate.MySQL)
 	files := set.FS.(fstest.MapFS)
-	if err := set.Up(ctx, db); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec(`ALTER TABLE first ADD COLUMN theirs INT`); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, set.Up(ctx, db))
+	_, err := db.Exec(`ALTER TABLE first ADD COLUMN theirs INT`)
+	require.NoError(t, err)
 	files["0003_again.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\nDROP TABLE IF EXISTS first;\nCREATE TABLE IF NOT EXISTS first (other INT);\n")}
-	if err := set.Up(ctx, db); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec(`INSERT INTO first (other) VALUES (1)`); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, set.Up(ctx, db))
+	_, err = db.Exec(`INSERT INTO first (other) VALUES (1)`)
+	assert.NoError(t, err)
 }
 
 // The next Up continues a migration whose process was killed at any step.
@@ -106,22 +98,14 @@ func testCutMigration(t *testing.T, server servicetest.MySQLServer) {
 		set := migrate.Set{Package: "demo", Dialect: migrate.MySQL, FS: fstest.MapFS{
 			"0001_cut.sql": {Data: []byte("-- +goose Up\n" + strings.Join(statements, ";\n") + ";\n")}}}
 		killed, err := db.Conn(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, s := range statements[:done] {
-			if _, err := killed.ExecContext(ctx, s); err != nil {
-				t.Fatal(err)
-			}
+			_, err := killed.ExecContext(ctx, s)
+			require.NoError(t, err)
 		}
-		if err := killed.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := set.Up(ctx, db); err != nil {
-			t.Errorf("Up behind %d statements: %v", done, err)
-		}
-		if _, err := db.Exec(`INSERT INTO second (id, extra) VALUES (1, 2)`); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, killed.Close())
+		assert.NoErrorf(t, set.Up(ctx, db), "Up behind %d statements", done)
+		_, err = db.Exec(`INSERT INTO second (id, extra) VALUES (1, 2)`)
+		assert.NoError(t, err)
 	}
 }

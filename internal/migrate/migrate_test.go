@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/migrate"
@@ -54,9 +56,7 @@ func eachDialect(t *testing.T, run func(t *testing.T, d database)) {
 
 func opened(t *testing.T, db *sql.DB, err error) *sql.DB {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -88,21 +88,15 @@ func recorded(t *testing.T, db *sql.DB) string {
 func numbers(t *testing.T, db *sql.DB, query string) string {
 	t.Helper()
 	rows, err := db.Query(query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer rows.Close()
 	var out []string
 	for rows.Next() {
 		var n int
-		if err := rows.Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Scan(&n))
 		out = append(out, fmt.Sprint(n))
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, rows.Err())
 	return strings.Join(out, " ")
 }
 
@@ -111,32 +105,21 @@ func TestUp(t *testing.T) {
 		db, ctx := d.open(), context.Background()
 		set := migrate.Set{Package: "demo", Dialect: d.dialect, FS: files(2)}
 		for range 2 {
-			if err := set.Up(ctx, db); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, set.Up(ctx, db))
 		}
-		if got := steps(t, db); got != "1 2" {
-			t.Errorf("after two Ups the steps are %q, want each once", got)
-		}
+		assert.Equal(t, "1 2", steps(t, db), "after two Ups the steps")
 		set.FS = files(3)
-		if err := set.Up(ctx, db); err != nil {
-			t.Fatal(err)
-		}
-		if got := steps(t, db); got != "1 2 3" {
-			t.Errorf("after an update the steps are %q, want 1 2 3", got)
-		}
+		require.NoError(t, set.Up(ctx, db))
+		assert.Equal(t, "1 2 3", steps(t, db), "after an update the steps")
 		if got := recorded(t, db); got != "0 1 2 3" {
 			t.Errorf("recorded are %q, want 0, which marks the table, and each version once", got)
 		}
 		// Another package is not affected by these versions, and does not see them.
 		other := migrate.Set{Package: "other", Dialect: d.dialect, FS: fstest.MapFS{
 			"0001_other.sql": {Data: []byte("-- +goose Up\nCREATE TABLE other (a INTEGER);\n")}}}
-		if err := other.Up(ctx, db); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := db.Exec(`SELECT a FROM other`); err != nil {
-			t.Errorf("the second package's table is missing: %v", err)
-		}
+		require.NoError(t, other.Up(ctx, db))
+		_, err := db.Exec(`SELECT a FROM other`)
+		assert.NoError(t, err, "the second package's table is missing")
 	})
 }
 
@@ -157,13 +140,9 @@ func TestConcurrentUp(t *testing.T) {
 		close(start)
 		wg.Wait()
 		for i, err := range errs {
-			if err != nil {
-				t.Errorf("process %d: %v", i, err)
-			}
+			assert.NoErrorf(t, err, "process %d", i)
 		}
-		if got := steps(t, d.open()); got != "1 2 3 4 5" {
-			t.Errorf("steps are %q, want each once", got)
-		}
+		assert.Equal(t, "1 2 3 4 5", steps(t, d.open()), "steps")
 	})
 }
 
@@ -181,12 +160,8 @@ func TestFailedMigration(t *testing.T) {
 			t.Errorf("steps are %q, want only what the good migration did", got)
 		}
 		fsys["0002_bad.sql"] = files(2).(fstest.MapFS)["0002_step.sql"]
-		if err := set.Up(ctx, db); err != nil {
-			t.Fatalf("Up after the repair: %v", err)
-		}
-		if got := steps(t, db); got != "1 2" {
-			t.Errorf("steps are %q, want 1 2", got)
-		}
+		require.NoError(t, set.Up(ctx, db), "Up after the repair")
+		assert.Equal(t, "1 2", steps(t, db), "steps")
 	})
 }
 
@@ -198,19 +173,12 @@ func testMySQLRepeats(t *testing.T, server servicetest.MySQLServer) {
 	db, ctx := server.DB(t), context.Background()
 	fsys := fstest.MapFS{"0001_two.sql": {Data: []byte("-- +goose Up\nCREATE TABLE IF NOT EXISTS log (step INTEGER);\nINSERT INTO nowhere VALUES (1);\n")}}
 	set := migrate.Set{Package: "demo", Dialect: migrate.MySQL, FS: fsys}
-	if err := set.Up(ctx, db); err == nil {
-		t.Fatal("a failing migration passes")
-	}
-	if _, err := db.Exec(`DELETE FROM millrace_demo_version`); err != nil {
-		t.Fatal(err)
-	}
+	require.Error(t, set.Up(ctx, db), "a failing migration passes")
+	_, err := db.Exec(`DELETE FROM millrace_demo_version`)
+	require.NoError(t, err)
 	fsys["0001_two.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\nCREATE TABLE IF NOT EXISTS log (step INTEGER);\nINSERT INTO log VALUES (1);\n")}
-	if err := set.Up(ctx, db); err != nil {
-		t.Fatalf("Up after the repair: %v", err)
-	}
-	if got := steps(t, db); got != "1" {
-		t.Errorf("steps are %q, want 1", got)
-	}
+	require.NoError(t, set.Up(ctx, db), "Up after the repair")
+	assert.Equal(t, "1", steps(t, db), "steps")
 }
 
 func TestPrintEqualsUp(t *testing.T) {
@@ -218,22 +186,14 @@ func TestPrintEqualsUp(t *testing.T) {
 		db, ctx := d.open(), context.Background()
 		set := migrate.Set{Package: "demo", Dialect: d.dialect, FS: files(3)}
 		var script bytes.Buffer
-		if err := set.Print(&script); err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(script.String(), "DROP TABLE") {
-			t.Errorf("the script holds the way down:\n%s", &script)
-		}
+		require.NoError(t, set.Print(&script))
+		assert.NotContainsf(t, script.String(), "DROP TABLE", "the script holds the way down:\n%s", &script)
 		if _, err := db.Exec(script.String()); err != nil {
 			t.Fatalf("%v in\n%s", err, &script)
 		}
 		set.FS = files(4)
-		if err := set.Up(ctx, db); err != nil {
-			t.Fatal(err)
-		}
-		if got := steps(t, db); got != "1 2 3 4" {
-			t.Errorf("after the script and a newer Up the steps are %q, want each once", got)
-		}
+		require.NoError(t, set.Up(ctx, db))
+		assert.Equal(t, "1 2 3 4", steps(t, db), "after the script and a newer Up the steps")
 	})
 }
 
@@ -263,12 +223,8 @@ func TestRender(t *testing.T) {
 		"0001_a.sql": {Data: []byte("CREATE TABLE {{t}} (a);")},
 		"readme.txt": {Data: []byte("{{t}}")},
 	}, "*.sql", func(text string) string { return strings.ReplaceAll(text, "{{t}}", "tickets") })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := fstest.TestFS(out, "0001_a.sql"); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, err)
+	assert.NoError(t, fstest.TestFS(out, "0001_a.sql"))
 	text, err := fs.ReadFile(out, "0001_a.sql")
 	if err != nil || string(text) != "CREATE TABLE tickets (a);" {
 		t.Errorf("rendered file = %q, %v", text, err)

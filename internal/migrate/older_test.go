@@ -10,6 +10,9 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
@@ -19,9 +22,7 @@ func TestGooseTable(t *testing.T) {
 	eachDialect(t, func(t *testing.T, d database) {
 		db, ctx := d.open(), context.Background()
 		text, err := os.ReadFile("testdata/goose_" + d.dialect + ".sql")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for statement := range strings.SplitSeq(strings.TrimSpace(string(text)), ";\n") {
 			if _, err := db.Exec(statement); err != nil {
 				t.Fatalf("%v in %s", err, statement)
@@ -29,12 +30,8 @@ func TestGooseTable(t *testing.T) {
 		}
 		set := migrate.Set{Package: "demo", Dialect: d.dialect, FS: files(2)}
 		for _, want := range []string{"1 2", "1 2 3"} {
-			if err := set.Up(ctx, db); err != nil {
-				t.Fatal(err)
-			}
-			if got := steps(t, db); got != want {
-				t.Errorf("behind goose the steps are %q, want %q", got, want)
-			}
+			require.NoError(t, set.Up(ctx, db))
+			assert.Equal(t, want, steps(t, db), "behind goose the steps")
 			if got := recorded(t, db); got != "0 "+want {
 				t.Errorf("behind goose the versions are %q, want 0 %s", got, want)
 			}
@@ -63,13 +60,10 @@ func TestOlderRelease(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
 			older, err := db.Conn(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer older.Close()
-			if _, err := older.ExecContext(ctx, c.take); err != nil {
-				t.Fatal(err)
-			}
+			_, err = older.ExecContext(ctx, c.take)
+			require.NoError(t, err)
 			done := make(chan error, 1)
 			go func() {
 				done <- migrate.Set{Package: "demo", Dialect: name, FS: files(2)}.Up(ctx, db)
@@ -80,19 +74,12 @@ func TestOlderRelease(t *testing.T) {
 					t.Fatalf("Up = %v beside an older release that holds the lock, want it to wait", err)
 				default:
 				}
-				if err := db.QueryRowContext(ctx, c.waits).Scan(&waiting); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, db.QueryRowContext(ctx, c.waits).Scan(&waiting))
 			}
-			if _, err := older.ExecContext(ctx, c.give); err != nil {
-				t.Fatal(err)
-			}
-			if err := <-done; err != nil {
-				t.Fatal(err)
-			}
-			if got := steps(t, db); got != "1 2" {
-				t.Errorf("steps are %q, want 1 2", got)
-			}
+			_, err = older.ExecContext(ctx, c.give)
+			require.NoError(t, err)
+			require.NoError(t, <-done)
+			assert.Equal(t, "1 2", steps(t, db), "steps")
 		}
 		if name == migrate.MySQL {
 			servicetest.EachMySQL(t, func(t *testing.T, server servicetest.MySQLServer) { test(t, server.DB(t)) })
@@ -111,9 +98,7 @@ func TestCancelledUp(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		set := migrate.Set{Package: "demo", Dialect: d.dialect, FS: files(1)}
-		if err := set.Up(ctx, db); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, set.Up(ctx, db))
 		slow := map[string]string{
 			migrate.Postgres: `SELECT pg_sleep(3600);`,
 			migrate.MySQL:    `DO SLEEP(3600);`,
@@ -127,11 +112,7 @@ func TestCancelledUp(t *testing.T) {
 			t.Fatalf("Up = %v, want the end of its context", err)
 		}
 		set.FS = files(3)
-		if err := set.Up(context.Background(), db); err != nil {
-			t.Fatal(err)
-		}
-		if got := steps(t, db); got != "1 2 3" {
-			t.Errorf("steps are %q, want each once", got)
-		}
+		require.NoError(t, set.Up(context.Background(), db))
+		assert.Equal(t, "1 2 3", steps(t, db), "steps")
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/mysqldb"
 )
 
@@ -28,8 +30,6 @@ func FuzzOpen(f *testing.F) {
 			}
 			return
 		}
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, db.Close())
 	})
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/fault"
@@ -67,13 +69,9 @@ func TestTLS(t *testing.T) {
 	// connect to one with a self-made certificate (MySQL).
 	servicetest.EachMySQL(t, func(t *testing.T, server servicetest.MySQLServer) {
 		db, err := mysqldb.Open(server.URL(t) + "?tls-ca=" + ca)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer db.Close()
-		if err := db.Ping(); err == nil {
-			t.Error("a server that cannot show the authority's certificate was accepted")
-		}
+		assert.Error(t, db.Ping(), "a server that cannot show the authority's certificate was accepted")
 	})
 }
 
@@ -136,9 +134,7 @@ func TestClassify(t *testing.T) {
 
 func TestClassifyUnreachable(t *testing.T) {
 	db, err := mysqldb.Open("mysql://u:hunter2@127.0.0.1:1/db")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	err = db.Ping()
 	if got := mysqldb.Classify(err); got != fault.Infrastructure || strings.Contains(err.Error(), "hunter2") {
@@ -163,9 +159,7 @@ func testSession(t *testing.T, server servicetest.MySQLServer) {
 
 	// A second read in one transaction sees rows that were committed meanwhile.
 	tx, err := db.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer tx.Rollback() //nolint:errcheck // a test's end
 	for want := 1; want <= 2; want++ {
 		var n int
@@ -185,9 +179,7 @@ func testFoundRows(t *testing.T, server servicetest.MySQLServer) {
 	exec(t, db, `CREATE TABLE f (v int)`)
 	exec(t, db, `INSERT INTO f VALUES (1), (2)`)
 	res, err := db.Exec(`UPDATE f SET v = 2`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if n, err := res.RowsAffected(); n != 2 || err != nil {
 		t.Errorf("an update of 2 rows, one of them unchanged, counts %d (%v)", n, err)
 	}
@@ -198,21 +190,15 @@ func TestPacketTooLarge(t *testing.T) { servicetest.EachMySQL(t, testPacketTooLa
 func testPacketTooLarge(t *testing.T, server servicetest.MySQLServer) {
 	db := server.DB(t)
 	var limit int
-	if err := db.QueryRow(`SELECT @@max_allowed_packet`).Scan(&limit); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.QueryRow(`SELECT @@max_allowed_packet`).Scan(&limit))
 	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer conn.Close()
 	_, err = conn.ExecContext(t.Context(), `SELECT LENGTH(?)`, make([]byte, 2*limit))
 	if got := mysqldb.Classify(err); got != fault.Permanent {
 		t.Errorf("a value of twice the packet (%d bytes): %v, class %v; want it refused for good", limit, err, got)
 	}
-	if err := conn.PingContext(t.Context()); err != nil {
-		t.Errorf("the connection afterwards: %v", err)
-	}
+	assert.NoError(t, conn.PingContext(t.Context()), "the connection afterwards")
 }
 
 func TestClassifyLive(t *testing.T) { servicetest.EachMySQL(t, testClassifyLive) }
@@ -239,9 +225,7 @@ func testClassifyLive(t *testing.T, server servicetest.MySQLServer) {
 		t.Errorf("a statement that takes too long: %v, class %v; want transient", err, mysqldb.Classify(err))
 	}
 	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer tx.Rollback() //nolint:errcheck // a test's end
 	if _, err := tx.Exec(`UPDATE p SET id = 3`); err != nil {
 		t.Fatal(err)
@@ -252,9 +236,7 @@ func testClassifyLive(t *testing.T, server servicetest.MySQLServer) {
 
 	// A second connection ends the session of the transaction.
 	var id int
-	if err := tx.QueryRow(`SELECT CONNECTION_ID()`).Scan(&id); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, tx.QueryRow(`SELECT CONNECTION_ID()`).Scan(&id))
 	exec(t, db, fmt.Sprint(`KILL `, id))
 	for range 2 { // the first sees the server's last words or the closed socket, the second a closed connection
 		_, err = tx.Exec(`INSERT INTO p VALUES (2)`)
@@ -266,9 +248,8 @@ func testClassifyLive(t *testing.T, server servicetest.MySQLServer) {
 
 func exec(t *testing.T, db *sql.DB, query string) {
 	t.Helper()
-	if _, err := db.Exec(query); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
+	_, err := db.Exec(query)
+	require.NoError(t, err, "%s", query)
 }
 
 func ExampleOpen() {

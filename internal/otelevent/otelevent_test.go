@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/millrace-go/millrace/event"
@@ -19,9 +21,7 @@ const (
 func made(t *testing.T, traceparent string) event.Event {
 	t.Helper()
 	e, err := event.New("T", "/test", map[string]string{"traceparent": other})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e.TraceParent, e.TraceState = traceparent, "vendor=1"
 	return e
 }
@@ -37,9 +37,7 @@ func TestFromMessage(t *testing.T) {
 		"amqp":       event.Binary{Binding: event.AMQPBinding},
 	} {
 		m, err := codec.Encode(made(t, parent))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		m.Metadata[otelevent.TraceParent] = other // of the carrier, not of the creator
 		sc, e, ok := otelevent.FromMessage(m)
 		if !ok || e.Type != "T" || !sc.Equal(want) {
@@ -66,9 +64,7 @@ func TestFromMessage(t *testing.T) {
 func TestInjectKeepsWhatThereIs(t *testing.T) {
 	m := message.NewMessage("1", nil)
 	otelevent.Inject(m, trace.SpanContext{})
-	if len(m.Metadata) != 0 {
-		t.Errorf("nothing was injected as %v", m.Metadata)
-	}
+	assert.Empty(t, m.Metadata, "nothing was injected as")
 	otelevent.Inject(m, otelmsg.Parse(parent, ""))
 	otelevent.Inject(m, otelmsg.Parse(other, "vendor=1"))
 	if len(m.Metadata) != 1 || m.Metadata[otelevent.TraceParent] != parent {
@@ -76,7 +72,5 @@ func TestInjectKeepsWhatThereIs(t *testing.T) {
 	}
 	bare := &message.Message{}
 	otelevent.Inject(bare, otelmsg.Parse(parent, ""))
-	if bare.Metadata[otelevent.TraceParent] != parent {
-		t.Error("a message without metadata got none")
-	}
+	assert.Equal(t, parent, bare.Metadata[otelevent.TraceParent], "a message without metadata got none")
 }

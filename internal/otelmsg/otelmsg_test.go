@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/propagation"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
@@ -29,9 +30,7 @@ func TestNamesAreThoseOfTheConventions(t *testing.T) {
 		otelmsg.BatchCount:     semconv.MessagingBatchMessageCountKey,
 		otelmsg.ErrorType:      semconv.ErrorTypeKey,
 	} {
-		if got != want {
-			t.Errorf("%q should be %q", got, want)
-		}
+		assert.Equalf(t, want, got, "%q should be %q", got, want)
 	}
 	for operation, want := range map[string]attribute.KeyValue{
 		otelmsg.Create:  semconv.MessagingOperationTypeCreate,
@@ -87,9 +86,7 @@ func TestContextsAgreeWithThePropagator(t *testing.T) {
 		{"", "vendor=1"},
 	} {
 		got, want := otelmsg.Parse(c[0], c[1]), oracle(c[0], c[1])
-		if !got.Equal(want) {
-			t.Errorf("%q is %+v, want %+v", c, got, want)
-		}
+		assert.Truef(t, got.Equal(want), "%q is %+v, want %+v", c, got, want)
 		text, state := otelmsg.Format(got)
 		carrier := propagation.MapCarrier{}
 		propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(context.Background(), want), carrier)
@@ -126,7 +123,5 @@ func TestPack(t *testing.T) {
 			t.Errorf("%+v in %d bytes is %q, %+v", c.sc, c.most, text, got)
 		}
 	}
-	if otelmsg.Unpack("room-1").IsValid() {
-		t.Error("a name was taken for a context")
-	}
+	assert.False(t, otelmsg.Unpack("room-1").IsValid(), "a name was taken for a context")
 }

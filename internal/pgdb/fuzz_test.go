@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/pgdb"
 )
 
@@ -30,9 +32,7 @@ func FuzzOpen(f *testing.F) {
 				}
 				continue
 			}
-			if err := db.Close(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, db.Close())
 		}
 	})
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/fault"
@@ -81,9 +83,7 @@ func TestClassify(t *testing.T) {
 
 func TestClassifyUnreachable(t *testing.T) {
 	db, err := pgdb.Open("postgres://u:hunter2@127.0.0.1:1/db?sslmode=disable")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	err = db.Ping()
 	if got := pgdb.Classify(err); got != fault.Infrastructure || strings.Contains(err.Error(), "hunter2") {
@@ -93,13 +93,11 @@ func TestClassifyUnreachable(t *testing.T) {
 
 func TestClassifyLive(t *testing.T) {
 	db, ctx := servicetest.Postgres(t), context.Background()
-	if _, err := db.Exec(`CREATE TABLE p (id int PRIMARY KEY)`); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec(`INSERT INTO p VALUES (1)`); err != nil {
-		t.Fatal(err)
-	}
-	_, err := db.Exec(`INSERT INTO p VALUES (1)`)
+	_, err := db.Exec(`CREATE TABLE p (id int PRIMARY KEY)`)
+	require.NoError(t, err)
+	_, err = db.Exec(`INSERT INTO p VALUES (1)`)
+	require.NoError(t, err)
+	_, err = db.Exec(`INSERT INTO p VALUES (1)`)
 	if pgdb.Classify(err) != fault.Permanent || !pgdb.IsUnique(err) {
 		t.Errorf("a duplicate: %v, class %v, unique %v", err, pgdb.Classify(err), pgdb.IsUnique(err))
 	}
@@ -110,19 +108,13 @@ func TestClassifyLive(t *testing.T) {
 
 	// A second connection ends the backend of the transaction.
 	conn, err := db.Conn(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer conn.Close()
 	tx, err := conn.BeginTx(ctx, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer tx.Rollback() //nolint:errcheck // a test's end
 	var pid int
-	if err := tx.QueryRow(`SELECT pg_backend_pid()`).Scan(&pid); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, tx.QueryRow(`SELECT pg_backend_pid()`).Scan(&pid))
 	if _, err := db.Exec(`SELECT pg_terminate_backend($1, 5000)`, pid); err != nil {
 		t.Fatal(err)
 	}
@@ -138,33 +130,22 @@ func TestTx(t *testing.T) {
 	url := servicetest.PostgresURL(t)
 	ctx := context.Background()
 	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer conn.Close(ctx)
-	if _, err := conn.Exec(ctx, `CREATE TABLE n (v int)`); err != nil {
-		t.Fatal(err)
-	}
+	_, err = conn.Exec(ctx, `CREATE TABLE n (v int)`)
+	require.NoError(t, err)
 	tx, err := conn.Begin(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := sqltx.CheckTx(pgdb.Tx(tx)); err != nil {
-		t.Errorf("a pgx.Tx is refused: %v", err)
-	}
+	require.NoError(t, err)
+	assert.NoError(t, sqltx.CheckTx(pgdb.Tx(tx)), "a pgx.Tx is refused")
 	res, err := pgdb.Tx(tx).ExecContext(ctx, `INSERT INTO n VALUES ($1), ($2)`, 1, sql.NullInt64{Int64: 2, Valid: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if n, err := res.RowsAffected(); n != 2 || err != nil {
 		t.Errorf("RowsAffected = %d, %v; want 2", n, err)
 	}
 	if _, err := res.LastInsertId(); err == nil {
 		t.Error("LastInsertId claims to know one")
 	}
-	if err := tx.Rollback(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, tx.Rollback(ctx))
 	var n int
 	if err := conn.QueryRow(ctx, `SELECT count(*) FROM n`).Scan(&n); err != nil || n != 0 {
 		t.Errorf("%d rows after the rollback, %v; the statement did not run inside the transaction", n, err)

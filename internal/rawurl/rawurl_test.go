@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // A password of each kind that ends a host, begins a query or breaks an escape.
@@ -32,9 +34,8 @@ func TestParseErrors(t *testing.T) {
 		}
 	}
 	for _, raw := range []string{"sqlite://folder/@x.db", "sqlite:///a@b/c.db?x@y", "kafka://h:9092/?client_id=a@b", "redis://h:6379/0", "postgres://u:p%40@h/db", "mem://"} {
-		if _, err := Parse(raw); err != nil {
-			t.Errorf("%s: %v", raw, err)
-		}
+		_, err := Parse(raw)
+		assert.NoError(t, err, "%s", raw)
 	}
 }
 
@@ -99,9 +100,7 @@ func TestHide(t *testing.T) {
 			t.Errorf("%s: %q, want %q", raw, err, want)
 		}
 	}
-	if Hide(nil, "redis://:secret@h") != nil {
-		t.Error("nothing became an error")
-	}
+	assert.NoError(t, Hide(nil, "redis://:secret@h"), "nothing became an error")
 }
 
 // A secret is hidden in any way of writing and repeating it.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
 	"github.com/millrace-go/millrace/counter/rediscounter"
@@ -24,9 +25,7 @@ const (
 // wrong settings.
 func TestCheckClient(t *testing.T) {
 	for _, url := range []string{"redis://a", "redis://a,b", "redis://a,b?master=m"} {
-		if err := redisdb.CheckClient(open(t, url, redisdb.Config{})); err != nil {
-			t.Errorf("%s: %v", url, err)
-		}
+		assert.NoErrorf(t, redisdb.CheckClient(open(t, url, redisdb.Config{})), "%s", url)
 	}
 	for want, opts := range map[string]redis.UniversalOptions{
 		waits + "; make the client by redisclient.Open, or with ContextTimeoutEnabled: true": {MaxRetries: -1},

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/fault"
@@ -33,13 +35,9 @@ func (silence) Printf(context.Context, string, ...any) {}
 func open(t *testing.T, url string, cfg redisdb.Config) redis.UniversalClient {
 	t.Helper()
 	c, err := redisdb.Open(url, cfg)
-	if err != nil {
-		t.Fatalf("%s: %v", url, err)
-	}
+	require.NoErrorf(t, err, "%s", url)
 	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, c.Close())
 	})
 	return c
 }
@@ -125,9 +123,7 @@ func TestURLErrors(t *testing.T) {
 // A call to a silent server ends with the context, or after the timeout.
 func TestDeadline(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	url := "redis://" + l.Addr().String() + "/"
 	began := time.Now()
@@ -201,9 +197,7 @@ func TestForbidden(t *testing.T) {
 		{errors.New("NOPERM, and no answer of a server"), false},
 		{nil, false},
 	} {
-		if got := redisdb.Forbidden(tc.err); got != tc.want {
-			t.Errorf("%v: %t", tc.err, got)
-		}
+		assert.Equalf(t, tc.want, redisdb.Forbidden(tc.err), "%v", tc.err)
 	}
 }
 
@@ -212,9 +206,7 @@ func TestClassifyAnswers(t *testing.T) {
 	c := open(t, servicetest.Redis(t), redisdb.Config{})
 	key := "t" + rand(t)
 	defer c.Del(context.Background(), key)
-	if err := c.Set(t.Context(), key, "x", time.Minute).Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.Set(t.Context(), key, "x", time.Minute).Err())
 	if err := c.XLen(t.Context(), key).Err(); redisdb.Classify(err) != fault.Permanent {
 		t.Errorf("%v is %v, want permanent", err, redisdb.Classify(err))
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/seal"
@@ -19,8 +20,6 @@ var (
 func ring(t testing.TB, secrets ...string) *seal.Ring {
 	t.Helper()
 	r, err := seal.NewRing(secrets...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r
 }

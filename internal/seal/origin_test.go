@@ -5,12 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/internal/seal"
 )
@@ -22,9 +23,7 @@ func TestOrigin(t *testing.T) {
 		at, signature := origins.Sign(request)
 		check := func(what string, f seal.Forwarded, at, signature string, want error) {
 			t.Helper()
-			if err := origins.Check(f, at, signature); !errors.Is(err, want) {
-				t.Errorf("%s: %v, want %v", what, err, want)
-			}
+			assert.ErrorIsf(t, origins.Check(f, at, signature), want, "%s", what)
 		}
 		check("itself", request, at, signature, nil)
 		for what, change := range map[string]func(*seal.Forwarded){
@@ -49,9 +48,7 @@ func TestOrigin(t *testing.T) {
 		key, id := keyOf(newSecret, "origin")
 		mac := hmac.New(sha256.New, key)
 		fmt.Fprintf(mac, "GET\nshop.example\n/seats?row=7\ne\nu\n%s", at)
-		if recipe := id + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)); recipe != signature {
-			t.Errorf("by the documented recipe it is %s, and not %s", recipe, signature)
-		}
+		assert.Equal(t, signature, id+"."+base64.RawURLEncoding.EncodeToString(mac.Sum(nil)), "by the documented recipe")
 		time.Sleep(30 * time.Second)
 		check("30 s later", request, at, signature, nil)
 		time.Sleep(time.Second)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/millrace-go/millrace/internal/seal"
@@ -51,15 +53,11 @@ func TestTicketNamesDoNotRunTogether(t *testing.T) {
 func everyBit(t *testing.T, text string, open func(string) error) {
 	t.Helper()
 	raw, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i := range raw {
 		for bit := range 8 {
 			raw[i] ^= 1 << bit
-			if err := open(base64.RawURLEncoding.EncodeToString(raw)); !errors.Is(err, seal.ErrSignature) {
-				t.Errorf("bit %d of byte %d changed: %v", bit, i, err)
-			}
+			assert.ErrorIsf(t, open(base64.RawURLEncoding.EncodeToString(raw)), seal.ErrSignature, "bit %d of byte %d changed", bit, i)
 			raw[i] ^= 1 << bit
 		}
 	}
@@ -74,9 +72,7 @@ func TestTamperedRequest(t *testing.T) {
 func TestTamperedTicket(t *testing.T) {
 	tickets := seal.NewTickets(ring(t, newSecret, oldSecret))
 	text := tickets.Seal(seal.Ticket{Event: "e", User: "u", Epoch: 7, Order: 9, Until: time.UnixMilli(11)})
-	if len(text) != 56 {
-		t.Fatalf("a ticket has %d characters", len(text))
-	}
+	require.Equalf(t, 56, len(text), "a ticket has %d characters", len(text))
 	everyBit(t, text, func(text string) error { _, err := tickets.Open(text, "e", "u"); return err })
 	everyBit(t, untimedTicket, func(text string) error { _, err := tickets.Open(text, "e", "u"); return err })
 	for name, text := range map[string]string{
@@ -121,9 +117,7 @@ func TestRequestRoundTrip(t *testing.T) {
 			Issued: time.UnixMilli(rapid.Int64Range(0, 1<<48-1).Draw(t, "issued")), Member: rapid.String().Draw(t, "member"),
 		}
 		text := requests.Seal(want)
-		if len(text) != 56 {
-			t.Fatalf("a request id has %d characters", len(text))
-		}
+		require.Equalf(t, 56, len(text), "a request id has %d characters", len(text))
 		got, err := requests.Open(text, want.Event, want.Member)
 		if err != nil || got != want {
 			t.Fatalf("%+v came back as %+v, %v", want, got, err)

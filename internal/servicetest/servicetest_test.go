@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/mysqldb"
@@ -53,22 +55,17 @@ func TestPostgresSchemasAreApart(t *testing.T) {
 	outer := servicetest.Postgres(t)
 	exec := func(t *testing.T, db *sql.DB, query string) {
 		t.Helper()
-		if _, err := db.Exec(query); err != nil {
-			t.Fatalf("%s: %v", query, err)
-		}
+		_, err := db.Exec(query)
+		require.NoError(t, err, "%s", query)
 	}
 	exec(t, outer, `CREATE TABLE mine (a int)`)
 	t.Run("inner", func(t *testing.T) {
 		url := servicetest.PostgresURL(t)
 		db, err := pgdb.Open(url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer db.Close()
 		exec(t, db, `CREATE TABLE mine (a int)`)
-		if err := db.QueryRow(`SELECT current_schema()`).Scan(&left); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, db.QueryRow(`SELECT current_schema()`).Scan(&left))
 	})
 	var n int
 	if err := outer.QueryRow(`SELECT count(*) FROM pg_namespace WHERE nspname = $1`, left).Scan(&n); err != nil || n != 0 {
@@ -81,21 +78,15 @@ func TestMySQLDatabasesAreApart(t *testing.T) { servicetest.EachMySQL(t, testMyS
 func testMySQLDatabasesAreApart(t *testing.T, server servicetest.MySQLServer) {
 	var left string
 	outer := server.DB(t)
-	if _, err := outer.Exec(`CREATE TABLE mine (a int)`); err != nil {
-		t.Fatal(err)
-	}
+	_, err := outer.Exec(`CREATE TABLE mine (a int)`)
+	require.NoError(t, err)
 	t.Run("inner", func(t *testing.T) {
 		db, err := mysqldb.Open(server.URL(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer db.Close()
-		if _, err := db.Exec(`CREATE TABLE mine (a int)`); err != nil {
-			t.Fatal(err)
-		}
-		if err := db.QueryRow(`SELECT database()`).Scan(&left); err != nil {
-			t.Fatal(err)
-		}
+		_, err = db.Exec(`CREATE TABLE mine (a int)`)
+		require.NoError(t, err)
+		require.NoError(t, db.QueryRow(`SELECT database()`).Scan(&left))
 	})
 	var n int
 	if err := outer.QueryRow(`SELECT count(*) FROM information_schema.schemata WHERE schema_name = ?`, left).Scan(&n); err != nil || n != 0 {
@@ -110,8 +101,7 @@ func TestSQLite(t *testing.T) {
 		t.Fatal("two databases share a file")
 	}
 	for _, db := range []*sql.DB{db, db2} {
-		if _, err := db.Exec(`CREATE TABLE mine (a int)`); err != nil {
-			t.Error(err)
-		}
+		_, err := db.Exec(`CREATE TABLE mine (a int)`)
+		assert.NoError(t, err)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // No path becomes a parameter of the database, or another path.
@@ -20,9 +22,7 @@ func FuzzDSN(f *testing.F) {
 			return
 		}
 		abs, err := filepath.Abs(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		escaped, query, ok := strings.Cut(strings.TrimPrefix(name, "file://"), "?")
 		if got, err := url.PathUnescape(escaped); err != nil || got != filepath.ToSlash(abs) || !ok || query != "_txlock=immediate" || strings.Contains(escaped, "#") {
 			t.Fatalf("%q is %q: %q, %q", path, name, got, query)

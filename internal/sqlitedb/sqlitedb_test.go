@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/fault"
@@ -26,9 +28,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func open(t *testing.T, path string, cfg sqlitedb.Config) *sql.DB {
 	t.Helper()
 	db, err := sqlitedb.Open(path, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -37,18 +37,15 @@ func mustExec(t *testing.T, db interface {
 	Exec(string, ...any) (sql.Result, error)
 }, query string, args ...any) {
 	t.Helper()
-	if _, err := db.Exec(query, args...); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
+	_, err := db.Exec(query, args...)
+	require.NoError(t, err, "%s", query)
 }
 
 func TestPragmas(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	writer := open(t, path, sqlitedb.Config{})
 	reader, err := sqlitedb.OpenReader(path, sqlitedb.Config{BusyTimeout: 3 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer reader.Close()
 	normal := open(t, filepath.Join(t.TempDir(), "b.db"), sqlitedb.Config{Synchronous: sqlitedb.Normal})
 	for _, tc := range []struct {
@@ -126,31 +123,23 @@ func TestReaderBesideWriter(t *testing.T) {
 	writer := open(t, path, sqlitedb.Config{})
 	mustExec(t, writer, `CREATE TABLE n (v INTEGER)`)
 	reader, err := sqlitedb.OpenReader(path, sqlitedb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer reader.Close()
 
 	tx, err := writer.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	mustExec(t, tx, `INSERT INTO n VALUES (1)`)
 	count := func() (n int) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		if err := reader.QueryRowContext(ctx, `SELECT count(*) FROM n`).Scan(&n); err != nil {
-			t.Fatalf("a read beside an open write transaction: %v", err)
-		}
+		require.NoError(t, reader.QueryRowContext(ctx, `SELECT count(*) FROM n`).Scan(&n), "a read beside an open write transaction")
 		return n
 	}
 	if n := count(); n != 0 {
 		t.Errorf("the reader sees %d uncommitted rows", n)
 	}
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, tx.Commit())
 	if n := count(); n != 1 {
 		t.Errorf("the reader sees %d rows after the commit, want 1", n)
 	}
@@ -163,9 +152,7 @@ func TestReaderCannotWrite(t *testing.T) {
 	}
 	mustExec(t, open(t, path, sqlitedb.Config{}), `CREATE TABLE n (v INTEGER)`)
 	reader, err := sqlitedb.OpenReader(path, sqlitedb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer reader.Close()
 	_, err = reader.Exec(`INSERT INTO n VALUES (1)`)
 	if got := sqlitedb.Classify(err); got != fault.Infrastructure {
@@ -186,13 +173,10 @@ func TestOddPaths(t *testing.T) {
 				continue
 			}
 			var n int
-			if err := reader.QueryRow(`SELECT count(*) FROM n`).Scan(&n); err != nil {
-				t.Errorf("reader on %s: %v", path, err)
-			}
+			assert.NoErrorf(t, reader.QueryRow(`SELECT count(*) FROM n`).Scan(&n), "reader on %s", path)
 			reader.Close()
-			if _, err := os.Stat(path); err != nil {
-				t.Errorf("the file is elsewhere: %v", err)
-			}
+			_, err = os.Stat(path)
+			assert.NoError(t, err, "the file is elsewhere")
 		}
 	}
 }
@@ -200,9 +184,7 @@ func TestOddPaths(t *testing.T) {
 func TestOpenErrors(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "plain.txt")
-	if err := os.WriteFile(file, []byte(strings.Repeat("no database at all ", 100)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(strings.Repeat("no database at all ", 100)), 0o600))
 	cases := []struct{ name, path, want string }{
 		{"folder missing", filepath.Join(dir, "missing", "a.db"), "create it"},
 		{"folder is a file", filepath.Join(file, "a.db"), "folder"},
@@ -240,9 +222,7 @@ func TestOpenErrors(t *testing.T) {
 func TestOpenWhileLocked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	tx, err := open(t, path, sqlitedb.Config{}).Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer tx.Rollback() //nolint:errcheck // a test's end
 	other := open(t, path, sqlitedb.Config{BusyTimeout: time.Millisecond})
 	_, err = other.Begin()
@@ -259,16 +239,12 @@ func TestClassify(t *testing.T) {
 	mustExec(t, db, `INSERT INTO p VALUES (1, 'a')`)
 	failing := func(query string) error {
 		_, err := db.Exec(query)
-		if err == nil {
-			t.Fatalf("%s did not fail", query)
-		}
+		require.Errorf(t, err, "%s did not fail", query)
 		return fmt.Errorf("wrapped: %w", err)
 	}
 	closed := open(t, path, sqlitedb.Config{})
 	conn, err := closed.Conn(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	conn.Close()
 	for _, tc := range []struct {
 		name   string
@@ -333,9 +309,7 @@ func TestFileMode(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "a.db")
 	db, err := sqlitedb.Open(path, sqlitedb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	mustExec(t, db, `CREATE TABLE t (x INTEGER)`)
 	for _, name := range []string{path, path + "-wal", path + "-shm"} {
@@ -345,16 +319,10 @@ func TestFileMode(t *testing.T) {
 	}
 	// An existing file keeps its mode.
 	shared := filepath.Join(t.TempDir(), "b.db")
-	if err := os.WriteFile(shared, nil, 0o660); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(shared, 0o660); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(shared, nil, 0o660))
+	require.NoError(t, os.Chmod(shared, 0o660))
 	other, err := sqlitedb.Open(shared, sqlitedb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer other.Close()
 	if info, err := os.Stat(shared); err != nil || info.Mode().Perm() != 0o660 {
 		t.Errorf("%v, %v", info, err)

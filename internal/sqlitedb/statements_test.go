@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 )
@@ -18,33 +20,21 @@ func TestOneTextTwiceAtOnce(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "a.db"), sqlitedb.Config{})
 	mustExec(t, db, `CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (1), (2), (3);`)
 	tx, err := db.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer tx.Rollback() //nolint:errcheck // nothing was written
 	const query = "SELECT n FROM t WHERE n >= ? ORDER BY n;\n"
 	for range 3 {
 		first, err := tx.Query(query, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var got []int
 		for first.Next() {
 			var n, below int
-			if err := first.Scan(&n); err != nil {
-				t.Fatal(err)
-			}
-			if err := tx.QueryRow(query, 3).Scan(&below); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, first.Scan(&n))
+			require.NoError(t, tx.QueryRow(query, 3).Scan(&below))
 			got = append(got, n, below)
 		}
-		if err := errors.Join(first.Err(), first.Close(), first.Close()); err != nil {
-			t.Fatal(err)
-		}
-		if !slices.Equal(got, []int{1, 3, 2, 3, 3, 3}) {
-			t.Fatalf("read %v", got)
-		}
+		require.NoError(t, errors.Join(first.Err(), first.Close(), first.Close()))
+		require.Equal(t, []int{1, 3, 2, 3, 3, 3}, got, "read")
 	}
 }
 
@@ -54,65 +44,47 @@ func TestStatementsOutliveChanges(t *testing.T) {
 	columns := func() int {
 		t.Helper()
 		rows, err := db.Query(`SELECT * FROM t`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer rows.Close() //nolint:errcheck // Err tells
 		names, err := rows.Columns()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for rows.Next() {
 			into := make([]any, len(names))
 			for i := range into {
 				into[i] = new(any)
 			}
-			if err := rows.Scan(into...); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, rows.Scan(into...))
 		}
-		if rows.Err() != nil {
-			t.Fatal(rows.Err())
-		}
+		require.NoError(t, rows.Err())
 		return len(names)
 	}
 	const insert = `INSERT INTO t (id) VALUES (?)`
 	mustExec(t, db, `CREATE TABLE t (id INTEGER PRIMARY KEY)`)
 	mustExec(t, db, insert, 1)
-	if n := columns(); n != 1 {
-		t.Fatalf("%d columns", n)
-	}
+	require.Equal(t, 1, columns(), "columns")
 	for range 2 {
 		if _, err := db.Exec(insert, 1); !sqlitedb.IsUnique(err) {
 			t.Fatalf("the same once more: %v", err)
 		}
 	}
 	mustExec(t, db, `ALTER TABLE t ADD COLUMN text TEXT`)
-	if n := columns(); n != 2 {
-		t.Fatalf("%d columns after one was added", n)
-	}
+	require.Equal(t, 2, columns(), "columns after one was added")
 	mustExec(t, db, `DROP TABLE t`)
 	if _, err := db.Exec(insert, 2); err == nil {
 		t.Fatal("a table that is gone was written")
 	}
 	mustExec(t, db, `CREATE TABLE t (id INTEGER PRIMARY KEY, a, b)`)
 	mustExec(t, db, insert, 2)
-	if n := columns(); n != 3 {
-		t.Fatalf("%d columns of the new table", n)
-	}
+	require.Equal(t, 3, columns(), "columns of the new table")
 	// An interrupted run leaves a statement that works.
 	ctx, cancel := context.WithCancel(t.Context())
 	rows, err := db.QueryContext(ctx, `WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	rows.Next()
 	cancel()
 	for rows.Next() {
 	}
-	if err := errors.Join(rows.Err(), rows.Close()); !errors.Is(err, context.Canceled) {
-		t.Errorf("broken off: %v", err)
-	}
+	assert.ErrorIs(t, errors.Join(rows.Err(), rows.Close()), context.Canceled, "broken off")
 	mustExec(t, db, insert, 3)
 }
 

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/internal/sqlname"
 )
 
@@ -43,17 +45,13 @@ func TestPrefixLikeAColumn(t *testing.T) {
 func TestQualify(t *testing.T) {
 	got := sqlname.Qualify("INSERT INTO a_cursors_progress SELECT n FROM a_cursors JOIN a_messages ON a_messages.id = n", "app", "a_messages", "a_cursors")
 	want := "INSERT INTO app.a_cursors_progress SELECT n FROM app.a_cursors JOIN app.a_messages ON app.a_messages.id = n"
-	if got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	assert.Equal(t, want, got)
 }
 
 func TestValidate(t *testing.T) {
 	long := strings.Repeat("a", 25)
 	for _, n := range []sqlname.Names{{}, {Schema: "app", Prefix: "shop_a1"}, {Prefix: long[:24]}} {
-		if err := n.Validate("Config.Schema", "Config.Prefix"); err != nil {
-			t.Errorf("%+v: %v", n, err)
-		}
+		assert.NoErrorf(t, n.Validate("Config.Schema", "Config.Prefix"), "%+v", n)
 	}
 	for field, n := range map[string]sqlname.Names{
 		"Config.Schema": {Schema: `a"; DROP`}, "Config.Schema is": {Schema: "App"},

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sqlrows"
 )
@@ -35,12 +37,8 @@ func TestEach(t *testing.T) {
 	seen := 0
 	for range 3 {
 		err := sqlrows.Each(t.Context(), db, func(*sql.Rows) error { seen++; return enough }, three)
-		if !errors.Is(err, enough) {
-			t.Errorf("the error of a row became %v", err)
-		}
-		if err := sqlrows.Each(t.Context(), db, func(*sql.Rows) error { return nil }, `SELECT nothing`); err == nil {
-			t.Error("a wrong query gave no error")
-		}
+		assert.ErrorIs(t, err, enough, "the error of a row became")
+		assert.Error(t, sqlrows.Each(t.Context(), db, func(*sql.Rows) error { return nil }, `SELECT nothing`), "a wrong query gave no error")
 	}
 	if seen != 3 {
 		t.Errorf("%d rows were read after an error, want none", seen-3)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/tcpproxy"
@@ -20,9 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func echo(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var served sync.WaitGroup
 	served.Go(func() {
 		for {
@@ -51,13 +51,9 @@ func start(t *testing.T) *tcpproxy.Proxy {
 func dial(t *testing.T, p *tcpproxy.Proxy) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", p.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { c.Close() })
-	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.SetDeadline(time.Now().Add(10*time.Second)))
 	return c
 }
 
@@ -79,9 +75,7 @@ func TestPasses(t *testing.T) {
 	if _, err := io.ReadFull(c, got); err != nil || !bytes.Equal(got, want) {
 		t.Fatalf("a megabyte came back changed (%v)", err)
 	}
-	if n := p.Connections(); n != 1 {
-		t.Errorf("%d connections", n)
-	}
+	assert.Equal(t, 1, p.Connections(), "connections")
 }
 
 func TestCut(t *testing.T) {
@@ -103,9 +97,7 @@ func TestCut(t *testing.T) {
 
 func TestRedirect(t *testing.T) {
 	away, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	away.Close() // connections to it are refused
 	p := proxytest.Start(t, away.Addr().String())
 	if got, err := say(dial(t, p), "hello"); err == nil {
@@ -147,48 +139,38 @@ func TestDelay(t *testing.T) {
 		t.Errorf("there and back took %s", d)
 	}
 	p.Delay(time.Hour) // Close cuts it short
-	if _, err := io.WriteString(c, "never"); err != nil {
-		t.Fatal(err)
-	}
+	_, err = io.WriteString(c, "never")
+	require.NoError(t, err)
 }
 
 func TestStall(t *testing.T) {
 	p := start(t)
 	c := dial(t, p)
 	p.Stall(true)
-	if err := c.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(50*time.Millisecond)))
 	if got, err := say(c, "hello"); err == nil {
 		t.Errorf("a stalled connection answers %q", got)
 	}
-	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.SetDeadline(time.Now().Add(10*time.Second)))
 	p.Stall(false)
 	got := make([]byte, len("hello"))
 	if _, err := io.ReadFull(c, got); err != nil || string(got) != "hello" {
 		t.Errorf("afterwards: %q, %v", got, err)
 	}
 	p.Stall(true) // Close cuts it short
-	if _, err := io.WriteString(c, "never"); err != nil {
-		t.Fatal(err)
-	}
+	_, err := io.WriteString(c, "never")
+	require.NoError(t, err)
 }
 
 func TestVacant(t *testing.T) {
 	addr, err := tcpproxy.Vacant()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if c, err := net.Dial("tcp", addr); err == nil {
 		c.Close()
 		t.Fatalf("somebody listens at %s", addr)
 	}
 	p, err := tcpproxy.At(addr, echo(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer p.Close()
 	if got, err := say(dial(t, p), "hello"); got != "hello" || err != nil || p.Addr() != addr {
 		t.Fatal(got, err, p.Addr())

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/fault"
@@ -20,9 +21,7 @@ func TestTables(t *testing.T) {
 	long := strings.Repeat("x", MaxTopic)
 	seen := map[string]string{}
 	for _, topic := range []string{"a", "A", "payment.events", "a-b$c:d_e", strings.Repeat("x", 45), strings.Repeat("x", 46), long[1:] + "y", long} {
-		if err := checkTopic(topic); err != nil {
-			t.Errorf("%s: %v", topic, err)
-		}
+		assert.NoErrorf(t, checkTopic(topic), "%s", topic)
 		for _, table := range []string{MessagesTable(topic), OffsetsTable(topic)} {
 			if len(table) > 63 {
 				t.Errorf("%s is too long for PostgreSQL", table)
@@ -81,25 +80,17 @@ func TestRounds(t *testing.T) {
 		}
 		last = d
 	}
-	if last != 80*time.Millisecond {
-		t.Errorf("the longest pause is %v", last)
-	}
+	assert.Equal(t, 80*time.Millisecond, last, "the longest pause")
 	arranged = 3
-	if d := r.HandleError(nil, true, nil); d != 0 {
-		t.Errorf("messages were made readable, and it waits for %v", d)
-	}
+	assert.EqualValues(t, 0, r.HandleError(nil, true, nil), "messages were made readable, and it waits for")
 	failed = busy
 	if d := r.HandleError(nil, true, nil); d == 0 {
 		t.Error("no pause after an error")
 	}
 	failed = nil
-	if d := r.HandleError(nil, false, nil); d != 0 {
-		t.Errorf("after a message it waits for %v", d)
-	}
+	assert.EqualValues(t, 0, r.HandleError(nil, false, nil), "after a message it waits for")
 	end()
-	if d := r.HandleError(nil, false, context.Canceled); d != 0 {
-		t.Errorf("at its end it waits for %v", d)
-	}
+	assert.EqualValues(t, 0, r.HandleError(nil, false, context.Canceled), "at its end it waits for")
 }
 
 // arranging is a dialect that only arranges.

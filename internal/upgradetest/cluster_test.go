@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/pgdb"
@@ -34,13 +36,9 @@ func newMachine(t *testing.T) *machine {
 	}
 	// A short path, because it contains sockets.
 	dir, err := os.MkdirTemp(filepath.Join(m.root, "/var/tmp"), "upgrade")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, os.RemoveAll(dir))
 	})
 	m.data = strings.TrimPrefix(dir, strings.TrimSuffix(m.root, "/"))
 	if os.Getuid() == 0 {
@@ -85,9 +83,7 @@ type cluster struct {
 func (m *machine) cluster(t *testing.T, name, bin string) *cluster {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	c := &cluster{m, bin, m.data + "/" + name, l.Addr().(*net.TCPAddr).Port}
 	m.do(t, "postgres", bin+"/initdb", "-D", c.dir, "-U", "millrace", "-A", "trust", "-E", "UTF8", "--locale=C", "--data-checksums", "--no-sync")
@@ -118,18 +114,14 @@ func (c *cluster) url() string {
 func (c *cluster) open(t *testing.T) (*sql.DB, func()) {
 	t.Helper()
 	db, err := pgdb.Open(c.url())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	done := false
 	return db, func() {
 		if done {
 			return
 		}
 		done = true
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, db.Close())
 	}
 }
 

@@ -13,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
@@ -36,9 +39,7 @@ func open(t *testing.T, db *sql.DB, kind string) store {
 	} else {
 		s, err = pgoutbox.New(db, pgoutbox.Config{Shards: 2})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -55,9 +56,7 @@ func newLedger() *ledger { return &ledger{seq: map[string]int{}, appended: map[s
 func (l *ledger) append(t *testing.T, db *sql.DB, s driver.Store, n int) {
 	t.Helper()
 	box, err := outbox.New(s, outbox.Config{Topic: "orders"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for range n / 10 {
 		err := sqltx.Do(t.Context(), db, func(ctx context.Context, tx *sql.Tx) error {
 			for i := range 10 {
@@ -74,13 +73,9 @@ func (l *ledger) append(t *testing.T, db *sql.DB, s driver.Store, n int) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
-	if err := box.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, box.Close(t.Context()))
 }
 
 // relay publishes until the given number is published in total, and stops in an orderly way.
@@ -91,9 +86,7 @@ func (l *ledger) relay(t *testing.T, s driver.Store, until int) error {
 	r, err := outbox.NewRelay(s, l, outbox.RelayConfig{
 		MaxBatch: 50, MinBatch: 10, Interval: 50 * time.Millisecond, Retention: -1, Logger: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ended := make(chan error, 1)
 	go func() {
 		defer cancel()
@@ -162,13 +155,9 @@ func TestUpgrade(t *testing.T) {
 	db, closeDB := before.open(t)
 	for _, kind := range kinds {
 		s, l := open(t, db, kind), ledgers[kind]
-		if err := s.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Migrate(t.Context()))
 		l.append(t, db, s, 2000)
-		if err := l.relay(t, s, 500); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.relay(t, s, 500))
 		if n := len(l.Published()); n < 500 || n > 1900 {
 			t.Fatalf("%s: %d are published before the upgrade; want a part", kind, n)
 		}
@@ -186,9 +175,7 @@ func TestUpgrade(t *testing.T) {
 	for _, kind := range kinds {
 		s, l := open(t, db, kind), ledgers[kind]
 		l.append(t, db, s, 500)
-		if err := l.relay(t, s, 2500); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.relay(t, s, 2500))
 		l.judge(t, kind+" after pg_upgrade and adopt", 0)
 	}
 	at.run(t, 0, "outbox", "adopt", "--yes") // again is harmless
@@ -208,16 +195,12 @@ func TestUpgrade(t *testing.T) {
 	at.url = elsewhere.url()
 	refused(t, db, ledgers)
 	said := at.run(t, 1, "outbox", "adopt", "--yes")
-	if !strings.Contains(said, "outbox rebase --since") {
-		t.Errorf("a refusal does not say what to do then:\n%s", said)
-	}
+	assert.Contains(t, said, "outbox rebase --since", "a refusal does not say what to do then")
 	refused(t, db, ledgers) // nothing was changed
 	for _, kind := range kinds {
 		at.run(t, 0, "outbox", "rebase", "--kind", kind, "--since", "1h", "--yes")
 		s, l := open(t, db, kind), ledgers[kind]
-		if err := l.relay(t, s, len(l.Published())+2700); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.relay(t, s, len(l.Published())+2700))
 		l.judge(t, kind+" after a dump and rebase", 2500)
 	}
 }
@@ -231,8 +214,6 @@ func refused(t *testing.T, db *sql.DB, ledgers map[string]*ledger) {
 		if !errors.Is(err, driver.ErrForeignDatabase) || len(l.Published()) != n {
 			t.Fatalf("%s: on another system the relay ended with %v and published %d; want it refused", kind, err, len(l.Published())-n)
 		}
-		if !strings.Contains(err.Error(), "outbox adopt") {
-			t.Errorf("%s: the refusal does not say what to do: %v", kind, err)
-		}
+		assert.Containsf(t, err.Error(), "outbox adopt", "%s: the refusal does not say what to do: %v", kind, err)
 	}
 }

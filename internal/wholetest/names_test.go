@@ -7,6 +7,8 @@ import (
 	"testing/fstest"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
 	"github.com/millrace-go/millrace/counter/rediscounter"
@@ -53,9 +55,7 @@ func TestHostileTables(t *testing.T) {
 			case name == "" && (strings.HasPrefix(what, "sqlidempotency") || strings.HasPrefix(what, "dynamogate")): // the default
 			case what == "dynamogate.Config.Counters" && (name == "public.t" || len(name) == 100 || name == "t--"): // fine on DynamoDB
 			default:
-				if err := check(name); err == nil {
-					t.Errorf("%s took the name %q", what, name)
-				}
+				assert.Errorf(t, check(name), "%s took the name %q", what, name)
 			}
 		}
 	}
@@ -65,9 +65,7 @@ func TestHostileTables(t *testing.T) {
 // slots of a Cluster.
 func TestHostilePrefixes(t *testing.T) {
 	client, err := redisdb.Open("redis://127.0.0.1:1", redisdb.Config{}) // connects to nothing
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer client.Close() //nolint:errcheck // it never connected
 	for what, check := range map[string]func(prefix string) error{
 		"redisqueue":     func(p string) error { _, err := redisqueue.New(client, redisqueue.Config{Prefix: p}); return err },
@@ -77,9 +75,7 @@ func TestHostilePrefixes(t *testing.T) {
 		"rediscoalesce":  func(p string) error { _, err := rediscoalesce.New(client, rediscoalesce.Config{Prefix: p}); return err },
 		"rediscounter":   func(p string) error { _, err := rediscounter.New(client, rediscounter.Config{Prefix: p}); return err },
 	} {
-		if err := check("tickets:"); err != nil {
-			t.Errorf("%s: %v", what, err)
-		}
+		assert.NoErrorf(t, check("tickets:"), "%s", what)
 		for _, prefix := range hostiletest.Keys() {
 			if err := check(prefix); err == nil && strings.ContainsAny(prefix, "{}") {
 				t.Errorf("%s took the prefix %q", what, prefix)

@@ -3,13 +3,14 @@ package wmsource_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/bus/driver"
@@ -60,18 +61,14 @@ func (a *adapter) put(n int) (*message.Message, context.CancelFunc) {
 func own(t *testing.T, a *adapter) driver.Source {
 	t.Helper()
 	s, err := wmsource.Own(t.Context(), a, "topic")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
 func fetch(t *testing.T, s driver.Source, most int) []driver.Delivery {
 	t.Helper()
 	all, err := s.Fetch(t.Context(), most)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return all
 }
 
@@ -106,9 +103,7 @@ func TestNothingIsAcknowledgedEarly(t *testing.T) {
 	}
 	end1()
 	end2()
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, s.Close())
 }
 
 func TestFetchTakesWhatIsInHand(t *testing.T) {
@@ -134,9 +129,7 @@ func TestFetchTakesWhatIsInHand(t *testing.T) {
 		if time.Since(began) > 0 {
 			t.Errorf("it waited for %s", time.Since(began))
 		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, s.Close())
 		if _, err := s.Fetch(t.Context(), 1); !errors.Is(err, driver.ErrEnded) {
 			t.Errorf("fetching from what has ended: %v", err)
 		}
@@ -162,9 +155,7 @@ func TestCloseWaitsForAcknowledgements(t *testing.T) {
 		for _, d := range fetch(t, s, n) {
 			d.Done()
 		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, s.Close())
 	})
 }
 
@@ -178,12 +169,8 @@ func TestCloseWaitsForAMoment(t *testing.T) {
 			fetch(t, s, 1)[0].Done()
 		}
 		began := time.Now()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-		if took := time.Since(began); took != 2*time.Second {
-			t.Errorf("closing took %s, want 2 s", took)
-		}
+		assert.NoError(t, s.Close())
+		assert.Equal(t, 2*time.Second, time.Since(began), "closing took")
 	})
 }
 
@@ -192,15 +179,9 @@ func TestCloseEndsTheSubscriptionFirst(t *testing.T) {
 	s := own(t, a)
 	left, end := a.put(1)
 	defer end()
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	if !slices.Equal(a.events, []string{"subscription", "subscriber"}) {
-		t.Errorf("ended: %v", a.events)
-	}
-	if !isClosed(left.Nacked()) {
-		t.Error("a message that was not fetched was not handed back")
-	}
+	assert.NoError(t, s.Close())
+	assert.Equal(t, []string{"subscription", "subscriber"}, a.events, "ended")
+	assert.True(t, isClosed(left.Nacked()), "a message that was not fetched was not handed back")
 }
 
 func TestRevocation(t *testing.T) {
@@ -213,17 +194,11 @@ func TestRevocation(t *testing.T) {
 		first, second := all[0].Context(), all[1].Context()
 		revoke()
 		synctest.Wait()
-		if err := context.Cause(first); !errors.Is(err, driver.ErrRevoked) {
-			t.Errorf("a message that was taken back: its context has %v", err)
-		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.ErrorIs(t, context.Cause(first), driver.ErrRevoked, "a message that was taken back: its context")
+		assert.NoError(t, s.Close())
 		end()
 		synctest.Wait()
-		if err := second.Err(); err != nil {
-			t.Errorf("closing ended the context of a message in hand: %v", err)
-		}
+		assert.NoError(t, second.Err(), "closing ended the context of a message in hand")
 		all[1].Back()
 	})
 }
@@ -249,9 +224,7 @@ func TestBeginner(t *testing.T) {
 			t.Errorf("it began %d times", b.begun)
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, s.Close())
 }
 
 // broken cannot subscribe.

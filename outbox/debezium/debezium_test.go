@@ -6,10 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/event"
@@ -28,9 +29,7 @@ func TestMain(m *testing.M) {
 func settings(t *testing.T, o debezium.Options) map[string]string {
 	t.Helper()
 	list, err := debezium.Settings(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out := map[string]string{}
 	for _, s := range list {
 		if _, twice := out[s.Name]; twice {
@@ -53,9 +52,7 @@ func stores(t *testing.T) map[debezium.Options]printer {
 	out := map[debezium.Options]printer{}
 	add := func(o debezium.Options, p printer, err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		out[o] = p
 	}
 	pg, err := pgoutbox.New(db, pgoutbox.Config{})
@@ -75,9 +72,7 @@ func TestColumnsExist(t *testing.T) {
 	for o, store := range stores(t) {
 		t.Run(fmt.Sprintf("%s MariaDB %t status %t", o.Dialect, o.MariaDB, o.Status), func(t *testing.T) {
 			var schema bytes.Buffer
-			if err := store.PrintMigrations(&schema); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, store.PrintMigrations(&schema))
 			set := settings(t, o)
 			_, table, _ := strings.Cut(set["table.include.list"], ".")
 			columns := columnsOf(t, schema.String(), table)
@@ -96,9 +91,7 @@ func TestColumnsExist(t *testing.T) {
 				t.Errorf("the settings name only %v", wanted)
 			}
 			for _, name := range wanted {
-				if !slices.Contains(columns, name) {
-					t.Errorf("table %s has no column %q, only %v", table, name, columns)
-				}
+				assert.Containsf(t, columns, name, "table %s has no column %q, only %v", table, name, columns)
 			}
 		})
 	}
@@ -108,9 +101,7 @@ func TestColumnsExist(t *testing.T) {
 func columnsOf(t *testing.T, schema, table string) (columns []string) {
 	t.Helper()
 	_, body, ok := strings.Cut(schema, table+" (\n")
-	if !ok {
-		t.Fatalf("the schema has no table %s:\n%s", table, schema)
-	}
+	require.Truef(t, ok, "the schema has no table %s:\n%s", table, schema)
 	for line := range strings.Lines(body) {
 		if strings.HasPrefix(line, ")") {
 			break
@@ -125,13 +116,9 @@ func columnsOf(t *testing.T, schema, table string) (columns []string) {
 // TestContentType checks that consumers find the content type that the codec writes.
 func TestContentType(t *testing.T) {
 	e, err := event.New("T", "s", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	msg, err := event.Structured{}.Encode(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	set := settings(t, debezium.Options{Dialect: sqltx.Postgres})
 	if h, v := set["transforms.contenttype.header"], set["transforms.contenttype.value.literal"]; msg.Metadata[h] != v {
 		t.Errorf("the codec's %s is %q, the connector's %q", h, msg.Metadata[h], v)
@@ -147,12 +134,8 @@ func TestForms(t *testing.T) {
 	} {
 		want := settings(t, o)
 		var properties, body bytes.Buffer
-		if err := debezium.WriteProperties(&properties, o); err != nil {
-			t.Fatal(err)
-		}
-		if err := debezium.WriteJSON(&body, o); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, debezium.WriteProperties(&properties, o))
+		require.NoError(t, debezium.WriteJSON(&body, o))
 		read := map[string]string{}
 		for line := range strings.Lines(properties.String()) {
 			if line = strings.TrimSpace(line); !strings.HasPrefix(line, "#") {
@@ -164,9 +147,7 @@ func TestForms(t *testing.T) {
 			Name   string
 			Config map[string]string
 		}
-		if err := json.Unmarshal(body.Bytes(), &parsed); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(body.Bytes(), &parsed))
 		if parsed.Name != want["name"] || len(parsed.Config) != len(want)-1 || len(read) != len(want) {
 			t.Errorf("%s: %d properties, name %q and %d in JSON; want %d settings", d, len(read), parsed.Name, len(parsed.Config), len(want))
 		}

@@ -3,11 +3,12 @@ package mysqloutbox_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/mysqldb"
@@ -52,17 +53,11 @@ func open(t testing.TB, cfg mysqloutbox.Config) (driver.SQLStore, *sql.DB) {
 func openURL(t testing.TB, url string, cfg mysqloutbox.Config) (driver.SQLStore, *sql.DB) {
 	t.Helper()
 	db, err := mysqldb.Open(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	store, err := mysqloutbox.New(db, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, store.Migrate(t.Context()))
 	return store, db
 }
 
@@ -71,17 +66,13 @@ func run(t *testing.T, store driver.Store) *outboxtest.Publisher {
 	t.Helper()
 	pub := &outboxtest.Publisher{}
 	r, err := outbox.NewRelay(store, pub, outbox.RelayConfig{Interval: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Run: %v", err)
-		}
+		assert.NoError(t, <-done, "Run")
 	})
 	return pub
 }
@@ -94,37 +85,26 @@ func testOtherProcessesAreHeard(t *testing.T, server servicetest.MySQLServer) {
 	pub := run(t, relayStore)
 	writer, db := openURL(t, url, mysqloutbox.Config{})
 	box, err := outbox.New(writer, outbox.Config{Topic: "t"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx := storetest.Within(t, 20*time.Second)
 	for i := range 5 {
 		err := storetest.InTx(db)(ctx, func(ctx context.Context, tx sqltx.Execer) error {
 			return box.Append(ctx, tx, storetest.Event(t, "a", i+1))
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := pub.WaitFor(ctx, i+1); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, pub.WaitFor(ctx, i+1))
 	}
-	if err := box.Close(ctx); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, box.Close(ctx))
 	// Events that an operator of another process retries also wake the relay, and the row that
 	// is appended again carries its labels.
-	if _, err := db.ExecContext(ctx, `
+	_, err = db.ExecContext(ctx, `
 		INSERT INTO outbox_failed (id, shard, topic, message_id, message_key, headers, payload, created_at, attempts, last_error, first_failed_at)
-		SELECT id + 1000, 0, topic, message_id, message_key, headers, payload, created_at, 3, 'x', NOW(6) FROM outbox_messages LIMIT 1`); err != nil {
-		t.Fatal(err)
-	}
+		SELECT id + 1000, 0, topic, message_id, message_key, headers, payload, created_at, 3, 'x', NOW(6) FROM outbox_messages LIMIT 1`)
+	require.NoError(t, err)
 	if n, err := writer.RetryAll(ctx); err != nil || n != 1 {
 		t.Fatalf("RetryAll = %d, %v", n, err)
 	}
-	if err := pub.WaitFor(ctx, 6); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, pub.WaitFor(ctx, 6))
 	var typ, aggregate, id string
 	if err := db.QueryRowContext(ctx, `SELECT event_type, aggregate_type, aggregate_id FROM outbox_messages ORDER BY id DESC LIMIT 1`).
 		Scan(&typ, &aggregate, &id); err != nil || typ != "Tested" || aggregate != "test" || id != "a" {
@@ -141,40 +121,26 @@ func testPlainPool(t *testing.T, server servicetest.MySQLServer) {
 	user, address, _ := strings.Cut(strings.TrimPrefix(url, "mysql://"), "@")
 	host, name, _ := strings.Cut(address, "/")
 	db, err := sql.Open("mysql", user+"@tcp("+host+")/"+name+"?time_zone=%27%2B09%3A00%27")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	store, err := mysqloutbox.New(db, mysqloutbox.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx := storetest.Within(t, 20*time.Second)
-	if err := store.Migrate(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.Migrate(ctx))
 	box, err := outbox.New(store, outbox.Config{Topic: "t"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	pub := run(t, store)
 	for i := range 3 {
 		err := storetest.InTx(db)(ctx, func(ctx context.Context, tx sqltx.Execer) error {
 			return box.Append(ctx, tx, storetest.Event(t, "a", 2*i+1), storetest.Event(t, "a", 2*i+2))
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
-	if err := pub.WaitFor(ctx, 6); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, pub.WaitFor(ctx, 6))
 	if got := pub.Published(); outboxtest.Duplicates(got)+outboxtest.Inversions(got) != 0 {
 		t.Errorf("published %d events, want each of the 6 once and in order", len(got))
 	}
-	if err := box.Close(ctx); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, box.Close(ctx))
 }
 
 func TestPrintedMigrations(t *testing.T) { servicetest.EachMySQL(t, testPrintedMigrations) }
@@ -182,38 +148,26 @@ func TestPrintedMigrations(t *testing.T) { servicetest.EachMySQL(t, testPrintedM
 func testPrintedMigrations(t *testing.T, server servicetest.MySQLServer) {
 	url := server.URL(t)
 	db, err := mysqldb.Open(url + "?multiStatements=true") // a script has several statements
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	store, err := mysqloutbox.New(db, mysqloutbox.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var script strings.Builder
-	if err := store.PrintMigrations(&script); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.ExecContext(t.Context(), script.String()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.PrintMigrations(&script))
+	_, err = db.ExecContext(t.Context(), script.String())
+	require.NoError(t, err)
 	if err := store.Migrate(t.Context()); err != nil { // finds no work
 		t.Fatal(err)
 	}
 	for _, table := range []string{"outbox_messages", "outbox_cursors", "outbox_retries", "outbox_failed", "outbox_settings"} {
-		if _, err := db.ExecContext(t.Context(), "SELECT 1 FROM "+table); err != nil {
-			t.Error(err)
-		}
+		_, err := db.ExecContext(t.Context(), "SELECT 1 FROM "+table)
+		assert.NoError(t, err)
 	}
 }
 
 func TestNewRejects(t *testing.T) {
 	on(servicetest.MySQLServer{}).Rejects(t)
 	store, err := mysqloutbox.New(&sql.DB{}, mysqloutbox.Config{Poll: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.(driver.Listener).Listen(t.Context(), func() {}); !errors.Is(err, driver.ErrUnsupported) {
-		t.Errorf("Listen without polling returned %v, want ErrUnsupported", err)
-	}
+	require.NoError(t, err)
+	assert.ErrorIs(t, store.(driver.Listener).Listen(t.Context(), func() {}), driver.ErrUnsupported, "Listen without polling")
 }

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox/internal/storetest"
@@ -17,16 +20,12 @@ import (
 func elsewhere(t testing.TB, db *sql.DB) string {
 	t.Helper()
 	var schema string
-	if err := db.QueryRowContext(t.Context(), `SELECT CONCAT(DATABASE(), '_x')`).Scan(&schema); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.ExecContext(t.Context(), `CREATE DATABASE `+schema); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.QueryRowContext(t.Context(), `SELECT CONCAT(DATABASE(), '_x')`).Scan(&schema))
+	_, err := db.ExecContext(t.Context(), `CREATE DATABASE `+schema)
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if _, err := db.ExecContext(context.Background(), `DROP DATABASE `+schema); err != nil {
-			t.Error(err)
-		}
+		_, err := db.ExecContext(context.Background(), `DROP DATABASE `+schema)
+		assert.NoError(t, err)
 	})
 	return schema
 }
@@ -37,13 +36,10 @@ func TestNamedTablesBesideAForeignOne(t *testing.T) {
 		db := s.DB(t)
 		schema := elsewhere(t, db)
 		for table, status := range map[string]bool{"shop_retries": false, "shop_event_settings": true} {
-			if _, err := db.ExecContext(t.Context(), `CREATE TABLE `+schema+`.`+table+` (theirs INT)`); err != nil {
-				t.Fatal(err)
-			}
+			_, err := db.ExecContext(t.Context(), `CREATE TABLE `+schema+`.`+table+` (theirs INT)`)
+			require.NoError(t, err)
 			store, err := mysqloutbox.New(db, mysqloutbox.Config{Status: status, Schema: schema, Prefix: "shop"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if err := store.Migrate(t.Context()); !errors.Is(err, migrate.ErrForeignTable) || !strings.Contains(err.Error(), table) {
 				t.Errorf("beside a foreign %s: %v, want ErrForeignTable and its name", table, err)
 			}

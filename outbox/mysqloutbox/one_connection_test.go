@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox/driver"
@@ -25,14 +27,10 @@ func testReadEndedByTheServer(t *testing.T, server servicetest.MySQLServer) {
 		t.Run(name, func(t *testing.T) {
 			url := server.URL(t)
 			db, err := mysqldb.Open(url)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			t.Cleanup(func() { db.Close() })
 			hasty, err := mysqldb.Open(url)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			t.Cleanup(func() { hasty.Close() })
 			hasty.SetMaxOpenConns(1) // so that the session's setting applies
 			var store driver.SQLStore
@@ -43,35 +41,24 @@ func testReadEndedByTheServer(t *testing.T, server servicetest.MySQLServer) {
 			} else {
 				store, err = mysqloutbox.New(hasty, mysqloutbox.Config{})
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := store.Migrate(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, store.Migrate(t.Context()))
 			lease, err := store.Lease(t.Context(), 0, "me", time.Minute)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if _, err := hasty.ExecContext(t.Context(), `SET SESSION max_statement_time = 0.2`); err != nil {
-				if _, err := hasty.ExecContext(t.Context(), `SET SESSION max_execution_time = 200`); err != nil {
-					t.Fatalf("the server knows neither limit: %v", err)
-				}
+				_, err := hasty.ExecContext(t.Context(), `SET SESSION max_execution_time = 200`)
+				require.NoError(t, err, "the server knows neither limit")
 			}
 			conn, err := db.Conn(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer conn.Close() // and with it the lock
-			if _, err := conn.ExecContext(t.Context(), "LOCK TABLES "+table+" WRITE"); err != nil {
-				t.Fatal(err)
-			}
+			_, err = conn.ExecContext(t.Context(), "LOCK TABLES "+table+" WRITE")
+			require.NoError(t, err)
 			if _, err := store.Read(t.Context(), lease, driver.Query{Limit: 10}); !errors.Is(err, driver.ErrSlow) {
 				t.Errorf("a read that the server ended returned %v, want ErrSlow", err)
 			}
-			if _, err := conn.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
-				t.Fatal(err)
-			}
+			_, err = conn.ExecContext(t.Context(), "UNLOCK TABLES")
+			require.NoError(t, err)
 		})
 	}
 }

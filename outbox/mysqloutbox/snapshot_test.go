@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox/driver"
@@ -19,13 +21,9 @@ import (
 func eachKind(t *testing.T, db *sql.DB, look func(kind string, s driver.Snapshotter)) {
 	t.Helper()
 	cursor, err := mysqloutbox.New(db, mysqloutbox.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	status, err := mysqloutbox.New(db, mysqloutbox.Config{Status: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	look("cursor", cursor.(driver.Snapshotter))
 	look("status", status.(driver.Snapshotter))
 }
@@ -38,30 +36,20 @@ func TestOldestSnapshot(t *testing.T) { servicetest.EachMySQL(t, testOldestSnaps
 func testOldestSnapshot(t *testing.T, server servicetest.MySQLServer) {
 	raw := server.URL(t)
 	holders, err := mysqldb.Open(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer holders.Close()
 	tx, err := holders.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer tx.Rollback() //nolint:errcheck // nothing was written
 	var thread int
-	if _, err := tx.ExecContext(t.Context(), `CREATE TEMPORARY TABLE held (n INT) ENGINE = InnoDB`); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.ExecContext(t.Context(), `INSERT INTO held VALUES (1)`); err != nil {
-		t.Fatal(err)
-	}
-	if err := tx.QueryRowContext(t.Context(), `SELECT CONNECTION_ID()`).Scan(&thread); err != nil {
-		t.Fatal(err)
-	}
+	_, err = tx.ExecContext(t.Context(), `CREATE TEMPORARY TABLE held (n INT) ENGINE = InnoDB`)
+	require.NoError(t, err)
+	_, err = tx.ExecContext(t.Context(), `INSERT INTO held VALUES (1)`)
+	require.NoError(t, err)
+	require.NoError(t, tx.QueryRowContext(t.Context(), `SELECT CONNECTION_ID()`).Scan(&thread))
 	began := time.Now()
 	db, err := mysqldb.Open(raw + "?time_zone=" + url.QueryEscape("'+05:30'"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	mine := fmt.Sprintf("connection %d of ", thread)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -71,9 +59,7 @@ func testOldestSnapshot(t *testing.T, server servicetest.MySQLServer) {
 	eachKind(t, db, func(kind string, s driver.Snapshotter) {
 		for {
 			found, err := s.OldestSnapshot(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			// The server counts in seconds.
 			if least := time.Since(began) - 2*time.Second; found.Age < least || found.Holder == "" {
 				t.Fatalf("%s: the oldest is %+v, and a transaction is open for %v", kind, found, time.Since(began))
@@ -99,29 +85,22 @@ func TestOldestSnapshotHidden(t *testing.T) { servicetest.EachMySQL(t, testOldes
 func testOldestSnapshotHidden(t *testing.T, server servicetest.MySQLServer) {
 	raw := server.URL(t)
 	admin, err := mysqldb.Open(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer admin.Close()
 	exec := func(statement string) {
 		t.Helper()
-		if _, err := admin.ExecContext(context.Background(), statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
+		_, err := admin.ExecContext(context.Background(), statement)
+		require.NoError(t, err, "%s", statement)
 	}
 	u, err := url.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	name := "u_" + strings.ToLower(rand.Text())
 	exec(`CREATE USER '` + name + `'@'%' IDENTIFIED BY 'a1B2c3D4e5'`)
 	defer exec(`DROP USER '` + name + `'@'%'`)
 	exec("GRANT SELECT ON `" + strings.TrimPrefix(u.Path, "/") + "`.* TO '" + name + "'@'%'")
 	u.User = url.UserPassword(name, "a1B2c3D4e5")
 	db, err := mysqldb.Open(u.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	eachKind(t, db, func(kind string, s driver.Snapshotter) {
 		found, err := s.OldestSnapshot(t.Context())

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox"
@@ -30,26 +33,17 @@ func TestStatusWaitsForNobody(t *testing.T) { servicetest.EachMySQL(t, testStatu
 func testStatusWaitsForNobody(t *testing.T, _ servicetest.MySQLServer) {
 	store, db := openStatus(t, mysqloutbox.Config{})
 	box, err := outbox.New(store, outbox.Config{Topic: "t"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	storetest.Append(t, db, store, storetest.Event(t, "a", 1), storetest.Event(t, "b", 1), storetest.Event(t, "c", 1))
-	if _, err := db.ExecContext(t.Context(), `ANALYZE TABLE outbox_events`); err != nil {
-		t.Fatal(err)
-	}
+	_, err = db.ExecContext(t.Context(), `ANALYZE TABLE outbox_events`)
+	require.NoError(t, err)
 	open, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer open.Rollback() //nolint:errcheck // that is its end
-	if err := box.Append(t.Context(), open, storetest.Event(t, "a", 2)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, box.Append(t.Context(), open, storetest.Event(t, "a", 2)))
 	ctx := storetest.Within(t, 10*time.Second) // the server waits for 50
 	l, err := store.Lease(ctx, 0, "relay", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b, err := store.Read(ctx, l, driver.Query{Limit: 10})
 	if err != nil || len(b.Items) != 3 {
 		t.Fatalf("read %d events, %v; want 3", len(b.Items), err)
@@ -59,9 +53,7 @@ func testStatusWaitsForNobody(t *testing.T, _ servicetest.MySQLServer) {
 		Failures:  []driver.Failure{{Item: &b.Items[2], State: driver.Parked, Attempts: 4, Error: "x"}},
 		Move:      b.Next, TTL: time.Minute,
 	})
-	if err != nil {
-		t.Fatalf("settle: %v", err)
-	}
+	require.NoError(t, err, "settle")
 	if n, err := store.Prune(ctx, 0, time.Now().Add(time.Hour), 10); err != nil || n != 2 {
 		t.Errorf("pruning deleted %d events, %v; want 2", n, err)
 	}
@@ -80,27 +72,17 @@ func testStatusPlainPool(t *testing.T, server servicetest.MySQLServer) {
 	user, address, _ := strings.Cut(url, "@")
 	host, name, _ := strings.Cut(address, "/")
 	db, err := sql.Open("mysql", user+"@tcp("+host+")/"+name+"?time_zone=%27%2B05%3A30%27")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	store, err := mysqloutbox.New(db, mysqloutbox.Config{Status: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, store.Migrate(t.Context()))
 	pub := &outboxtest.Publisher{}
 	relay, err := outbox.NewRelay(store, pub, outbox.RelayConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for n := range 3 {
 		storetest.Append(t, db, store, storetest.Event(t, "a", n+1), storetest.Event(t, "a ", n+1))
-		if err := relay.Drain(storetest.Within(t, 20*time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, relay.Drain(storetest.Within(t, 20*time.Second)))
 	}
 	if got := pub.Published(); len(got) != 6 || outboxtest.Duplicates(got)+outboxtest.Inversions(got) != 0 {
 		t.Errorf("published %d events, want each of the 6 once and in order", len(got))
@@ -121,9 +103,7 @@ func testStatusKeysWithSpaces(t *testing.T, _ servicetest.MySQLServer) {
 	storetest.Append(t, db, store, storetest.Event(t, "a", 1), storetest.Event(t, "a ", 1), storetest.Event(t, "a", 2))
 	ctx := storetest.Within(t, 20*time.Second)
 	l, err := store.Lease(ctx, 0, "first", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b, err := store.Read(ctx, l, driver.Query{Limit: 10})
 	if err != nil || len(b.Items) != 3 {
 		t.Fatalf("read %d events, %v", len(b.Items), err)
@@ -132,9 +112,7 @@ func testStatusKeysWithSpaces(t *testing.T, _ servicetest.MySQLServer) {
 	for i := range b.Items {
 		set.Failures = append(set.Failures, driver.Failure{Item: &b.Items[i], State: driver.MovedAside, Attempts: 1, Error: "x"})
 	}
-	if err := errors.Join(store.Settle(ctx, l, set), store.Release(ctx, l)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(store.Settle(ctx, l, set), store.Release(ctx, l)))
 	if l, err = store.Lease(ctx, 0, "second", time.Minute); err != nil {
 		t.Fatal(err)
 	}
@@ -160,17 +138,11 @@ func testStatusOtherProcessesAreHeard(t *testing.T, server servicetest.MySQLServ
 	url := server.URL(t)
 	open := func() (driver.SQLStore, *sql.DB) {
 		db, err := mysqldb.Open(url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { db.Close() })
 		store, err := mysqloutbox.New(db, mysqloutbox.Config{Status: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, store.Migrate(t.Context()))
 		return store, db
 	}
 	relayStore, _ := open()
@@ -179,17 +151,11 @@ func testStatusOtherProcessesAreHeard(t *testing.T, server servicetest.MySQLServ
 	ctx := storetest.Within(t, 20*time.Second)
 	for n := range 3 {
 		storetest.Append(t, db, writer, storetest.Event(t, "a", n+1))
-		if err := pub.WaitFor(ctx, n+1); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, pub.WaitFor(ctx, n+1))
 	}
 	off, err := mysqloutbox.New(db, mysqloutbox.Config{Status: true, Poll: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := off.(driver.Listener).Listen(ctx, func() {}); !errors.Is(err, driver.ErrUnsupported) {
-		t.Errorf("Listen without polling returned %v, want ErrUnsupported", err)
-	}
+	require.NoError(t, err)
+	assert.ErrorIs(t, off.(driver.Listener).Listen(ctx, func() {}), driver.ErrUnsupported, "Listen without polling")
 }
 
 func TestStatusAppendLimits(t *testing.T) { servicetest.EachMySQL(t, testStatusAppendLimits) }
@@ -197,9 +163,7 @@ func TestStatusAppendLimits(t *testing.T) { servicetest.EachMySQL(t, testStatusA
 func testStatusAppendLimits(t *testing.T, _ servicetest.MySQLServer) {
 	store, db := openStatus(t, mysqloutbox.Config{})
 	box, err := outbox.New(store, outbox.Config{Topic: "t"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e := storetest.Event(t, strings.Repeat("é", 1000), 1)
 	storetest.Append(t, db, store, e)
 	e = storetest.Event(t, strings.Repeat("é", 1001), 1)

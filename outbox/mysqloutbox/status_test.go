@@ -2,11 +2,12 @@ package mysqloutbox_test
 
 import (
 	"database/sql"
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox/driver"
@@ -20,12 +21,8 @@ func openStatus(t testing.TB, cfg mysqloutbox.Config) (driver.SQLStore, *sql.DB)
 	db := servicetest.Chosen(t).DB(t)
 	cfg.Status = true
 	store, err := mysqloutbox.New(db, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, store.Migrate(t.Context()))
 	return store, db
 }
 
@@ -53,20 +50,15 @@ func testStatusShardsWithOneToken(t *testing.T, _ servicetest.MySQLServer) {
 		}
 		leases[shard].Token = 7
 	}
-	if _, err := db.ExecContext(t.Context(), `UPDATE outbox_event_leases SET lease_token = 7`); err != nil {
-		t.Fatal(err)
-	}
+	_, err := db.ExecContext(t.Context(), `UPDATE outbox_event_leases SET lease_token = 7`)
+	require.NoError(t, err)
 	look := func(shard int) (until string) {
 		t.Helper()
-		if err := db.QueryRowContext(t.Context(), `SELECT lease_until FROM outbox_event_leases WHERE shard = ?`, shard).Scan(&until); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, db.QueryRowContext(t.Context(), `SELECT lease_until FROM outbox_event_leases WHERE shard = ?`, shard).Scan(&until))
 		return until
 	}
 	own, other := look(0), look(1)
-	if err := store.Settle(t.Context(), leases[0], driver.Settlement{TTL: time.Hour}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.Settle(t.Context(), leases[0], driver.Settlement{TTL: time.Hour}))
 	if look(0) == own {
 		t.Error("the settlement did not extend the lease of its shard")
 	}
@@ -86,19 +78,12 @@ func testStatusLeaseEndsWithTheServer(t *testing.T, _ servicetest.MySQLServer) {
 		"renewed": nil, "settled": {{ID: 1, MessageID: uuid.NewString()}},
 	} {
 		lease, err := store.Lease(t.Context(), 0, "me", time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		set := driver.Settlement{TTL: time.Hour, Published: items}
-		if err := store.Settle(t.Context(), lease, set); err != nil {
-			t.Errorf("%s by its server: %v", name, err)
-		}
-		if _, err := db.ExecContext(t.Context(), `UPDATE outbox_event_leases SET lease_server = CONCAT(lease_server, '0')`); err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Settle(t.Context(), lease, set); !errors.Is(err, driver.ErrLeaseLost) {
-			t.Errorf("a lease of another server is %s: %v", name, err)
-		}
+		assert.NoErrorf(t, store.Settle(t.Context(), lease, set), "%s by its server", name)
+		_, err = db.ExecContext(t.Context(), `UPDATE outbox_event_leases SET lease_server = CONCAT(lease_server, '0')`)
+		require.NoError(t, err)
+		assert.ErrorIsf(t, store.Settle(t.Context(), lease, set), driver.ErrLeaseLost, "a lease of another server is %s", name)
 	}
 }
 

@@ -3,6 +3,8 @@ package pgoutbox
 import (
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // FuzzParsePosition: a text is a position of outbox_event_progress, or the error quotes it.
@@ -18,9 +20,7 @@ func FuzzParsePosition(f *testing.F) {
 		_, p, err := parsePosition(text)
 		args, behind := (*windows)(nil).Behind(text)
 		if err != nil {
-			if behind == nil {
-				t.Fatalf("%q is no position (%v), and is behind %v", text, err, args)
-			}
+			require.Errorf(t, behind, "%q is no position (%v), and is behind %v", text, err, args)
 			return
 		}
 		if n := strings.Count(text, "|"); text != "" && n != 4 && n != 5 {
@@ -30,9 +30,7 @@ func FuzzParsePosition(f *testing.F) {
 			return
 		}
 		// PostgreSQL gets numbers and array literals, each as a separate argument.
-		if len(args) != 8 {
-			t.Fatalf("%q is behind %v", text, args)
-		}
+		require.Lenf(t, args, 8, "%q is behind %v", text, args)
 		for _, i := range []int{1, 3} {
 			if running, ok := args[i].(string); !ok || !strings.HasPrefix(running, "{") || !strings.HasSuffix(running, "}") {
 				t.Fatalf("%q is behind %v", text, args)

@@ -4,22 +4,21 @@ import (
 	"context"
 	"database/sql"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // elsewhere creates a schema that is not on the pool's search path.
 func elsewhere(t testing.TB, db *sql.DB) string {
 	t.Helper()
 	var schema string
-	if err := db.QueryRowContext(t.Context(), `SELECT current_schema() || '_x'`).Scan(&schema); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.ExecContext(t.Context(), `CREATE SCHEMA `+schema); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.QueryRowContext(t.Context(), `SELECT current_schema() || '_x'`).Scan(&schema))
+	_, err := db.ExecContext(t.Context(), `CREATE SCHEMA `+schema)
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if _, err := db.ExecContext(context.Background(), `DROP SCHEMA `+schema+` CASCADE`); err != nil {
-			t.Error(err)
-		}
+		_, err := db.ExecContext(context.Background(), `DROP SCHEMA `+schema+` CASCADE`)
+		assert.NoError(t, err)
 	})
 	return schema
 }

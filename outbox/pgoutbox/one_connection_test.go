@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox/driver"
@@ -63,14 +65,10 @@ func TestRetryInATransaction(t *testing.T) {
 // the remedy.
 func TestListenBehindAPooler(t *testing.T) {
 	db, err := pgdb.Open(servicetest.PgBouncerURL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	store, err := pgoutbox.New(db, pgoutbox.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	err = store.(driver.Listener).Listen(ctx, func() { t.Error("a pooler woke the relay") })
@@ -86,14 +84,10 @@ func TestReadEndedByTheServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			url := servicetest.PostgresURL(t)
 			db, err := pgdb.Open(url)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			t.Cleanup(func() { db.Close() })
 			hasty, err := pgdb.Open(url + "&statement_timeout=100ms")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			t.Cleanup(func() { hasty.Close() })
 			var store driver.SQLStore
 			table := "outbox_messages"
@@ -103,24 +97,15 @@ func TestReadEndedByTheServer(t *testing.T) {
 			} else {
 				store, err = pgoutbox.New(hasty, pgoutbox.Config{})
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := store.Migrate(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, store.Migrate(t.Context()))
 			lease, err := store.Lease(t.Context(), 0, "me", time.Minute)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			tx, err := db.BeginTx(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer tx.Rollback() //nolint:errcheck // nothing to keep
-			if _, err := tx.ExecContext(t.Context(), "LOCK TABLE "+table+" IN ACCESS EXCLUSIVE MODE"); err != nil {
-				t.Fatal(err)
-			}
+			_, err = tx.ExecContext(t.Context(), "LOCK TABLE "+table+" IN ACCESS EXCLUSIVE MODE")
+			require.NoError(t, err)
 			if _, err := store.Read(t.Context(), lease, driver.Query{Limit: 10}); !errors.Is(err, driver.ErrSlow) {
 				t.Errorf("a read that statement_timeout ended returned %v, want ErrSlow", err)
 			}

@@ -3,7 +3,6 @@ package pgoutbox_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,6 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/pgdb"
@@ -44,12 +45,8 @@ func open(t testing.TB, cfg pgoutbox.Config) (driver.SQLStore, *sql.DB) {
 	t.Helper()
 	db := servicetest.Postgres(t)
 	store, err := pgoutbox.New(db, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, store.Migrate(t.Context()))
 	return store, db
 }
 
@@ -57,14 +54,10 @@ func open(t testing.TB, cfg pgoutbox.Config) (driver.SQLStore, *sql.DB) {
 func other(t testing.TB, url string) (driver.SQLStore, *sql.DB) {
 	t.Helper()
 	db, err := pgdb.Open(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	store, err := pgoutbox.New(db, pgoutbox.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return store, db
 }
 
@@ -76,17 +69,13 @@ func run(t *testing.T, store driver.Store, cfg outbox.RelayConfig) *outboxtest.P
 		cfg.Interval = time.Hour
 	}
 	r, err := outbox.NewRelay(store, pub, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Run: %v", err)
-		}
+		assert.NoError(t, <-done, "Run")
 	})
 	return pub
 }
@@ -94,62 +83,39 @@ func run(t *testing.T, store driver.Store, cfg outbox.RelayConfig) *outboxtest.P
 func TestOtherProcessesAreWoken(t *testing.T) {
 	url := servicetest.PostgresURL(t)
 	relayStore, _ := other(t, url)
-	if err := relayStore.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, relayStore.Migrate(t.Context()))
 	pub := run(t, relayStore, outbox.RelayConfig{})
 	writer, db := other(t, url)
 	box, err := outbox.New(writer, outbox.Config{Topic: "t"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx := storetest.Within(t, 20*time.Second)
 	for i := range 5 {
 		err := storetest.InTx(db)(ctx, func(ctx context.Context, tx sqltx.Execer) error {
 			return box.Append(ctx, tx, storetest.Event(t, "a", i+1))
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := pub.WaitFor(ctx, i+1); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, pub.WaitFor(ctx, i+1))
 	}
-	if err := box.Close(ctx); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, box.Close(ctx))
 
 	// A bare transaction has no hook: its COMMIT can be the wake-up.
 	inside, err := outbox.New(writer, outbox.Config{Topic: "t", NotifyInTransaction: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := inside.Append(ctx, tx, storetest.Event(t, "a", 6)); err != nil {
-		t.Fatal(err)
-	}
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
-	if err := pub.WaitFor(ctx, 6); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, inside.Append(ctx, tx, storetest.Event(t, "a", 6)))
+	require.NoError(t, tx.Commit())
+	require.NoError(t, pub.WaitFor(ctx, 6))
 
 	// Events that an operator retries are published at once, too.
-	if _, err := db.ExecContext(ctx, `
+	_, err = db.ExecContext(ctx, `
 		INSERT INTO outbox_failed (id, shard, topic, message_id, message_key, headers, payload, created_at, attempts, last_error, first_failed_at)
-		SELECT id + 1000, 0, topic, message_id, message_key, headers, payload, created_at, 3, 'x', now() FROM outbox_messages LIMIT 1`); err != nil {
-		t.Fatal(err)
-	}
+		SELECT id + 1000, 0, topic, message_id, message_key, headers, payload, created_at, 3, 'x', now() FROM outbox_messages LIMIT 1`)
+	require.NoError(t, err)
 	if n, err := writer.RetryAll(ctx); err != nil || n != 1 {
 		t.Fatalf("RetryAll = %d, %v", n, err)
 	}
-	if err := pub.WaitFor(ctx, 7); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, pub.WaitFor(ctx, 7))
 	// The row that was appended again carries its labels.
 	var typ, aggregate, id string
 	if err := db.QueryRowContext(ctx, `SELECT event_type, aggregate_type, aggregate_id FROM outbox_messages ORDER BY id DESC LIMIT 1`).
@@ -161,99 +127,64 @@ func TestOtherProcessesAreWoken(t *testing.T) {
 func TestPgxTransaction(t *testing.T) {
 	url := servicetest.PostgresURL(t)
 	store, _ := other(t, url)
-	if err := store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.Migrate(t.Context()))
 	box, err := outbox.New(store, outbox.Config{Topic: "t"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx := storetest.Within(t, 20*time.Second)
 	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer conn.Close(context.Background())
 	pub := run(t, store, outbox.RelayConfig{})
 	for i, commit := range []bool{false, true} {
 		tx, err := conn.Begin(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := box.Append(ctx, pgoutbox.Tx(tx), storetest.Event(t, "a", i+1)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, box.Append(ctx, pgoutbox.Tx(tx), storetest.Event(t, "a", i+1)))
 		if commit {
 			err = tx.Commit(ctx)
 		} else {
 			err = tx.Rollback(ctx)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		box.Wake()
 	}
-	if err := pub.WaitFor(ctx, 1); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, pub.WaitFor(ctx, 1))
 	if got := pub.Published(); len(got) != 1 || got[0].Event.Sequence != 2 {
 		t.Errorf("published %d events, want the committed one", len(got))
 	}
-	if err := box.Close(ctx); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, box.Close(ctx))
 }
 
 func TestRebase(t *testing.T) {
 	store, db := open(t, pgoutbox.Config{Shards: 2})
 	box, err := outbox.New(store, outbox.Config{Topic: "t"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx := storetest.Within(t, 20*time.Second)
 	write := func(n int) {
 		t.Helper()
 		err := storetest.InTx(db)(ctx, func(ctx context.Context, tx sqltx.Execer) error {
 			return box.Append(ctx, tx, storetest.Event(t, "a", n), storetest.Event(t, "b", n))
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	pub := &outboxtest.Publisher{}
 	relay, err := outbox.NewRelay(store, pub, outbox.RelayConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	write(1)
-	if err := relay.Drain(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, relay.Drain(ctx))
 	var restored time.Time
-	if err := db.QueryRowContext(ctx, `SELECT clock_timestamp()`).Scan(&restored); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.QueryRowContext(ctx, `SELECT clock_timestamp()`).Scan(&restored))
 	write(2)
 	// The same state as after the dump was restored on another system.
-	if _, err := db.ExecContext(ctx, `UPDATE outbox_cursors SET system_id = 1`); err != nil {
-		t.Fatal(err)
-	}
-	if err := relay.Run(ctx); !errors.Is(err, driver.ErrForeignDatabase) {
-		t.Fatalf("Run on foreign cursors returned %v, want ErrForeignDatabase", err)
-	}
-	if err := store.(driver.Rebaser).Rebase(ctx, restored); err != nil {
-		t.Fatal(err)
-	}
+	_, err = db.ExecContext(ctx, `UPDATE outbox_cursors SET system_id = 1`)
+	require.NoError(t, err)
+	require.ErrorIs(t, relay.Run(ctx), driver.ErrForeignDatabase, "Run on foreign cursors")
+	require.NoError(t, store.(driver.Rebaser).Rebase(ctx, restored))
 	write(3)
-	if err := relay.Drain(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, relay.Drain(ctx))
 	if got := pub.Published(); len(got) != 6 || outboxtest.Duplicates(got)+outboxtest.Inversions(got) != 0 {
 		t.Errorf("published %d events, want each of the 6 once and in order", len(got))
 	}
-	if err := box.Close(ctx); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, box.Close(ctx))
 }
 
 // counter counts the statements of a pool.
@@ -267,20 +198,14 @@ func (*counter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData)
 
 func TestIdleRelayAsksRarely(t *testing.T) {
 	cfg, err := pgx.ParseConfig(servicetest.PostgresURL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var c counter
 	cfg.Tracer = &c
 	db := stdlib.OpenDB(*cfg)
 	t.Cleanup(func() { db.Close() })
 	store, err := pgoutbox.New(db, pgoutbox.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, store.Migrate(t.Context()))
 	asksRarely(t, &c, store.(listening))
 }
 
@@ -321,22 +246,16 @@ func asksRarely(t *testing.T, c *counter, store listening) {
 func TestPrintedMigrations(t *testing.T) {
 	db := servicetest.Postgres(t)
 	store, err := pgoutbox.New(db, pgoutbox.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var script strings.Builder
-	if err := store.PrintMigrations(&script); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.ExecContext(t.Context(), script.String()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.PrintMigrations(&script))
+	_, err = db.ExecContext(t.Context(), script.String())
+	require.NoError(t, err)
 	if err := store.Migrate(t.Context()); err != nil { // finds no work
 		t.Fatal(err)
 	}
 	for _, table := range []string{"outbox_messages", "outbox_messages_pruned", "outbox_cursors", "outbox_cursors_progress", "outbox_retries", "outbox_failed", "outbox_settings"} {
-		if _, err := db.ExecContext(t.Context(), "SELECT 1 FROM "+table); err != nil {
-			t.Error(err)
-		}
+		_, err := db.ExecContext(t.Context(), "SELECT 1 FROM "+table)
+		assert.NoError(t, err)
 	}
 }

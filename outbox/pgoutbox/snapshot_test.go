@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox/driver"
@@ -21,9 +23,7 @@ func ownDatabase(t *testing.T) func(settings ...string) *sql.DB {
 	t.Helper()
 	raw := servicetest.PostgresURL(t)
 	admin, err := pgdb.Open(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	name := "own_" + strings.ToLower(rand.Text())
 	must(t, admin, `CREATE DATABASE `+name)
 	t.Cleanup(func() {
@@ -31,9 +31,7 @@ func ownDatabase(t *testing.T) func(settings ...string) *sql.DB {
 		admin.Close()
 	})
 	u, err := url.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return func(settings ...string) *sql.DB {
 		t.Helper()
 		at, q := *u, url.Values{}
@@ -44,9 +42,7 @@ func ownDatabase(t *testing.T) func(settings ...string) *sql.DB {
 		}
 		at.RawQuery = strings.ReplaceAll(q.Encode(), "+", "%20")
 		db, err := pgdb.Open(at.String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { db.Close() })
 		return db
 	}
@@ -54,22 +50,17 @@ func ownDatabase(t *testing.T) func(settings ...string) *sql.DB {
 
 func must(t *testing.T, db *sql.DB, statement string) {
 	t.Helper()
-	if _, err := db.ExecContext(context.Background(), statement); err != nil {
-		t.Fatalf("%s: %v", statement, err)
-	}
+	_, err := db.ExecContext(context.Background(), statement)
+	require.NoError(t, err, "%s", statement)
 }
 
 // eachKind runs look with both stores over a pool.
 func eachKind(t *testing.T, db *sql.DB, look func(kind string, s driver.Snapshotter)) {
 	t.Helper()
 	cursor, err := pgoutbox.New(db, pgoutbox.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	status, err := pgoutbox.New(db, pgoutbox.Config{Status: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	look("cursor", cursor.(driver.Snapshotter))
 	look("status", status.(driver.Snapshotter))
 }
@@ -77,9 +68,7 @@ func eachKind(t *testing.T, db *sql.DB, look func(kind string, s driver.Snapshot
 func oldest(t *testing.T, s driver.Snapshotter) driver.Snapshot {
 	t.Helper()
 	found, err := s.OldestSnapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return found
 }
 
@@ -98,13 +87,10 @@ func TestOldestSnapshot(t *testing.T) {
 			"a write":    `INSERT INTO written VALUES (1)`,
 		} {
 			tx, err := holders.BeginTx(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for statement := range strings.SplitSeq(begin, ";") {
-				if _, err := tx.ExecContext(t.Context(), statement); err != nil {
-					t.Fatal(err)
-				}
+				_, err := tx.ExecContext(t.Context(), statement)
+				require.NoError(t, err)
 			}
 			first := oldest(t, s)
 			if first.Age <= 0 || first.Age > time.Minute || !strings.Contains(first.Holder, "nightly report") || !strings.Contains(first.Holder, "idle in transaction") {
@@ -113,9 +99,7 @@ func TestOldestSnapshot(t *testing.T) {
 			if second := oldest(t, s); second.Age <= first.Age || second.Holder != first.Holder {
 				t.Errorf("%s: with %s, after %+v it is %+v", kind, what, first, second)
 			}
-			if err := tx.Rollback(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, tx.Rollback())
 			if found := oldest(t, s); found != (driver.Snapshot{}) {
 				t.Errorf("%s: after %s was given up the oldest is %+v", kind, what, found)
 			}
@@ -168,13 +152,10 @@ func TestOldestSnapshotHidden(t *testing.T) {
 	must(t, admin, `CREATE ROLE `+role)
 	t.Cleanup(func() { must(t, admin, `DROP ROLE `+role) })
 	tx, err := open().BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer tx.Rollback() //nolint:errcheck // nothing was written
-	if _, err := tx.ExecContext(t.Context(), `SELECT count(*) FROM pg_class`); err != nil {
-		t.Fatal(err)
-	}
+	_, err = tx.ExecContext(t.Context(), `SELECT count(*) FROM pg_class`)
+	require.NoError(t, err)
 	eachKind(t, open("options", "-c role="+role), func(kind string, s driver.Snapshotter) {
 		if found := oldest(t, s); found.Age != 0 || !strings.Contains(found.Holder, "GRANT pg_read_all_stats") {
 			t.Errorf("%s: without the right it is %+v", kind, found)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/pgoutbox"
@@ -36,9 +37,8 @@ func BenchmarkStatusDrain(b *testing.B) {
 func settle(b *testing.B, db *sql.DB, table string) {
 	b.Helper()
 	for _, q := range []string{"VACUUM ANALYZE " + table} {
-		if _, err := db.ExecContext(b.Context(), q); err != nil {
-			b.Fatal(err)
-		}
+		_, err := db.ExecContext(b.Context(), q)
+		require.NoError(b, err)
 	}
 }
 
@@ -50,18 +50,12 @@ func drainStatus(b *testing.B, rows, keys int) time.Duration {
 		SELECT 0, 'events', gen_random_uuid(), 'key-' || i % $2::int, '{"content-type":"application/cloudevents+json"}',
 			convert_to(repeat('x', 500), 'UTF8'), 'Tested', 'test', 'key-' || i % $2::int
 		FROM generate_series(1, $1::int) AS i`, rows, keys)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	settle(b, db, "outbox_events")
 	relay, err := outbox.NewRelay(store, discard{}, outbox.RelayConfig{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	start := time.Now()
-	if err := relay.Drain(b.Context()); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, relay.Drain(b.Context()))
 	took := time.Since(start)
 	var left int
 	if err := db.QueryRowContext(b.Context(), `SELECT count(*) FROM outbox_events WHERE NOT published`).Scan(&left); err != nil || left != 0 {
@@ -77,28 +71,20 @@ func drainPlain(b *testing.B, rows int) time.Duration {
 	_, db := openStatus(b, pgoutbox.Config{})
 	_, err := db.ExecContext(b.Context(), `CREATE TABLE plain (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 		topic text NOT NULL, message_id uuid NOT NULL, message_key text NOT NULL, headers text NOT NULL, payload bytea NOT NULL)`)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	_, err = db.ExecContext(b.Context(), `
 		INSERT INTO plain (topic, message_id, message_key, headers, payload)
 		SELECT 'events', gen_random_uuid(), 'key-' || i % 10000, '{"content-type":"application/cloudevents+json"}',
 			convert_to(repeat('x', 500), 'UTF8')
 		FROM generate_series(1, $1::int) AS i`, rows)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	settle(b, db, "plain")
 	start := time.Now()
 	for published := 0; ; {
 		n, err := plainBatch(b.Context(), db)
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		if published += n; n == 0 {
-			if published != rows {
-				b.Fatalf("the plain relay published %d of %d", published, rows)
-			}
+			require.Equalf(b, rows, published, "the plain relay published %d of %d", published, rows)
 			return time.Since(start)
 		}
 	}

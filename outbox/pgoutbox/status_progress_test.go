@@ -13,6 +13,9 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/log/pglog"
 	"github.com/millrace-go/millrace/internal/migrate"
@@ -28,13 +31,10 @@ import (
 func hold(t *testing.T, db *sql.DB) {
 	t.Helper()
 	tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { tx.Rollback() })
-	if _, err := tx.ExecContext(t.Context(), `SELECT 1`); err != nil {
-		t.Fatal(err)
-	}
+	_, err = tx.ExecContext(t.Context(), `SELECT 1`)
+	require.NoError(t, err)
 }
 
 var touched = regexp.MustCompile(`Buffers: shared(?: hit=(\d+))?(?: read=(\d+))?`)
@@ -44,38 +44,27 @@ var touched = regexp.MustCompile(`Buffers: shared(?: hit=(\d+))?(?: read=(\d+))?
 func explained(t *testing.T, db *sql.DB, name string, args ...any) (n int) {
 	t.Helper()
 	text, err := os.ReadFile("sql/status/" + name + ".sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer tx.Rollback()
 	full := strings.NewReplacer("{{server}}", pglog.Server, "{{running}}", pglog.Running).Replace(string(text))
-	if _, err := tx.ExecContext(t.Context(), "PREPARE looked_at AS "+full); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
+	_, err = tx.ExecContext(t.Context(), "PREPARE looked_at AS "+full)
+	require.NoError(t, err, "%s", name)
 	defer tx.ExecContext(t.Context(), "DEALLOCATE looked_at")
 	execute := "EXPLAIN (ANALYZE, BUFFERS) EXECUTE looked_at"
 	if len(args) > 0 {
 		execute += " (" + strings.Join(texts(args), ", ") + ")"
 	}
 	rows, err := tx.QueryContext(t.Context(), execute)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
+	require.NoErrorf(t, err, "%s", name)
 	var plan strings.Builder
 	for rows.Next() {
 		var line string
-		if err := rows.Scan(&line); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Scan(&line))
 		plan.WriteString(line + "\n")
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, rows.Err())
 	m := touched.FindStringSubmatch(plan.String()) // the first line is the total of the statement
 	if m == nil {
 		t.Fatalf("%s: the plan has no buffers:\n%s", name, &plan)
@@ -98,18 +87,14 @@ func texts(args []any) (out []string) {
 func extend(t *testing.T, store driver.Store, l driver.Lease, times int) {
 	t.Helper()
 	for range times {
-		if err := store.Settle(t.Context(), l, driver.Settlement{TTL: time.Hour}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, store.Settle(t.Context(), l, driver.Settlement{TTL: time.Hour}))
 	}
 }
 
 func lease(t *testing.T, store driver.Store, holder string) driver.Lease {
 	t.Helper()
 	l, err := store.Lease(t.Context(), 0, holder, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return l
 }
 
@@ -120,9 +105,7 @@ func TestStatusProgressIsSwept(t *testing.T) {
 	l := lease(t, store, "me")
 	left := func() (n int) {
 		t.Helper()
-		if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM outbox_event_progress`).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, db.QueryRowContext(t.Context(), `SELECT count(*) FROM outbox_event_progress`).Scan(&n))
 		return n
 	}
 	extend(t, store, l, 1000)
@@ -130,20 +113,15 @@ func TestStatusProgressIsSwept(t *testing.T) {
 		t.Errorf("%d rows are left after 1,000 settles", n)
 	}
 	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer tx.Rollback()
-	if _, err := tx.ExecContext(t.Context(), `SELECT 1 FROM outbox_event_progress ORDER BY n DESC LIMIT 1 FOR KEY SHARE`); err != nil {
-		t.Fatal(err)
-	}
+	_, err = tx.ExecContext(t.Context(), `SELECT 1 FROM outbox_event_progress ORDER BY n DESC LIMIT 1 FOR KEY SHARE`)
+	require.NoError(t, err)
 	extend(t, store, l, 300)
 	if n := left(); n < 300 {
 		t.Errorf("%d rows are left beside a transaction that holds one of them", n)
 	}
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, tx.Rollback())
 	extend(t, store, l, 128)
 	if n := left(); n > 2*64+8 {
 		t.Errorf("%d rows are left after that transaction ended", n)
@@ -194,34 +172,23 @@ func TestStatusTokensOfTwoServersDiffer(t *testing.T) {
 func TestStatusMigrationCarriesLeasesOver(t *testing.T) {
 	db := servicetest.Postgres(t)
 	store, err := pgoutbox.New(db, pgoutbox.Config{Status: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	sets, err := store.Migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	set := sets[0]
 	before := fstest.MapFS{}
 	for _, name := range []string{"0001_events.sql", "0002_lease_server.sql"} {
 		text, err := fs.ReadFile(set.FS, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		before[name] = &fstest.MapFile{Data: text}
 	}
 	old := migrate.Set(set)
 	old.FS = before
-	if err := old.Up(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec(`INSERT INTO outbox_event_leases (shard, position, lease_holder, lease_token, lease_until)
-		SELECT 0, system_identifier || '|1:5:|1:9:|10|7', 'old', 7, 'infinity' FROM pg_control_system()`); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, old.Up(t.Context(), db))
+	_, err = db.Exec(`INSERT INTO outbox_event_leases (shard, position, lease_holder, lease_token, lease_until)
+		SELECT 0, system_identifier || '|1:5:|1:9:|10|7', 'old', 7, 'infinity' FROM pg_control_system()`)
+	require.NoError(t, err)
+	require.NoError(t, store.Migrate(t.Context()))
 	if _, err := store.Lease(t.Context(), 0, "new", time.Hour); !errors.Is(err, driver.ErrLeaseHeld) {
 		t.Errorf("the lease of the old release is not respected: %v", err)
 	}
@@ -240,55 +207,44 @@ func TestStatusPruneReadsWhatItDeletes(t *testing.T) {
 	store, db := openStatus(t, pgoutbox.Config{})
 	fill := func(state string, n int) {
 		t.Helper()
-		if _, err := db.ExecContext(t.Context(), `INSERT INTO outbox_events
+		_, err := db.ExecContext(t.Context(), `INSERT INTO outbox_events
 			(shard, topic, id, event_key, headers, payload, event_type, aggregate_type, aggregate_id, state, aside, created_at)
 			SELECT 0, 'events', gen_random_uuid(), 'key', '', 'x', '', '', '', $1, $1 = 'FAILED', clock_timestamp() - interval '1 hour'
-			FROM generate_series(1, $2::integer)`, state, n); err != nil {
-			t.Fatal(err)
-		}
+			FROM generate_series(1, $2::integer)`, state, n)
+		require.NoError(t, err)
 	}
 	prune := func(store driver.SQLStore, want int) {
 		t.Helper()
 		sum := 0
 		for {
 			n, err := store.Prune(t.Context(), 0, time.Now().Add(-time.Minute), chunk)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if sum += n; n < chunk {
 				break
 			}
 		}
-		if sum != want {
-			t.Errorf("pruned %d rows, want %d", sum, want)
-		}
+		assert.Equalf(t, want, sum, "pruned %d rows", sum)
 	}
 	fill("FAILED", 2*chunk+7)
 	fill("PUBLISHED", 60_000)
 	fill("PENDING", 1)
 	fill("PUBLISHED", 10_000)
-	if _, err := db.ExecContext(t.Context(), `VACUUM ANALYZE outbox_events`); err != nil {
-		t.Fatal(err)
-	}
+	_, err := db.ExecContext(t.Context(), `VACUUM ANALYZE outbox_events`)
+	require.NoError(t, err)
 	hold(t, db)
 	// The chunk that passes the failed rows deletes fewer than asked for.
 	prune(store, chunk-7)
 	prune(store, 60_000-(chunk-7))
 	fresh, err := pgoutbox.New(db, pgoutbox.Config{Status: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	prune(fresh, 0) // stops before the pending rows
 	var place int64
-	if err := db.QueryRowContext(t.Context(), `SELECT place FROM outbox_events_pruned`).Scan(&place); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.QueryRowContext(t.Context(), `SELECT place FROM outbox_events_pruned`).Scan(&place))
 	if n := explained(t, db, "prune_chunk", 0, "now()", chunk, place); n > 2*chunk {
 		t.Errorf("behind dead rows a chunk looks at %d pages", n)
 	}
-	if _, err := db.ExecContext(t.Context(), `UPDATE outbox_events SET state = 'PUBLISHED' WHERE state = 'PENDING'`); err != nil {
-		t.Fatal(err)
-	}
+	_, err = db.ExecContext(t.Context(), `UPDATE outbox_events SET state = 'PUBLISHED' WHERE state = 'PENDING'`)
+	require.NoError(t, err)
 	prune(fresh, 10_001)
 }
 
@@ -299,40 +255,28 @@ func TestStatusLateRowsOfManyShardsArePruned(t *testing.T) {
 	store, db := openStatus(t, pgoutbox.Config{Shards: shards})
 	ctx := storetest.Within(t, 30*time.Second)
 	box, err := outbox.New(store, outbox.Config{Topic: "events"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var events []event.Event
 	for i := range n {
 		events = append(events, storetest.Event(t, fmt.Sprint("key", i), 1))
 	}
 	late, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := box.Append(ctx, late, events...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, box.Append(ctx, late, events...))
 	for i := range events {
 		events[i] = storetest.Event(t, events[i].Key(), 2)
 	}
 	storetest.Append(t, db, store, events...)
 	relay, err := outbox.NewRelay(store, &outboxtest.Publisher{}, outbox.RelayConfig{Retention: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	drain := func() {
 		t.Helper()
-		if err := relay.Drain(ctx); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, relay.Drain(ctx))
 	}
 	prune := func(shard, limit int) int {
 		t.Helper()
 		n, err := store.Prune(ctx, shard, time.Now().Add(time.Hour), limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return n
 	}
 	drain()
@@ -342,9 +286,7 @@ func TestStatusLateRowsOfManyShardsArePruned(t *testing.T) {
 			t.Fatalf("shard %d has no event", shard)
 		}
 	}
-	if err := late.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, late.Commit())
 	drain()
 	for range n + 1 { // in turn: the first late row is of one of the shards
 		for shard := range shards {
@@ -355,9 +297,7 @@ func TestStatusLateRowsOfManyShardsArePruned(t *testing.T) {
 			left[shard] -= want
 		}
 	}
-	if err := box.Close(ctx); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, box.Close(ctx))
 }
 
 // TestAdopt is TestAdopt of package pglog for the positions of both stores.
@@ -397,13 +337,10 @@ func TestAdopt(t *testing.T) {
 				t.Fatalf("read %d events (%v)", len(batch.Items), err)
 			}
 			err = store.Settle(ctx, l, driver.Settlement{Published: []*driver.Item{&batch.Items[0]}, Move: batch.Next, TTL: time.Hour})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, s := range []string{tc.foreign, tc.ahead} {
-				if _, err := db.ExecContext(ctx, s); err != nil {
-					t.Fatal(err)
-				}
+				_, err := db.ExecContext(ctx, s)
+				require.NoError(t, err)
 			}
 			if err := store.Adopt(ctx); err == nil || !strings.Contains(err.Error(), "millrace outbox rebase") {
 				t.Errorf("adopted a row whose transaction lies ahead: %v", err)
@@ -421,12 +358,8 @@ func TestAdopt(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := store.Settle(ctx, l, driver.Settlement{TTL: time.Hour}); !errors.Is(err, driver.ErrLeaseLost) {
-				t.Errorf("a lease from before the adoption still holds: %v", err)
-			}
+			require.NoError(t, err)
+			assert.ErrorIs(t, store.Settle(ctx, l, driver.Settlement{TTL: time.Hour}), driver.ErrLeaseLost, "a lease from before the adoption still holds")
 			storetest.Append(t, db, store, storetest.Event(t, "a", 2))
 			l = lease(t, store, "me")
 			if batch, err = store.Read(ctx, l, driver.Query{Limit: 10}); err != nil || len(batch.Items) != 1 {
@@ -457,9 +390,7 @@ func TestAdoptOfManyShards(t *testing.T) {
 			var left [shards]int
 			for shard := range shards {
 				l, err := store.Lease(ctx, shard, "me", time.Hour)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				batch, err := store.Read(ctx, l, driver.Query{Limit: len(events)})
 				if err != nil || len(batch.Items) < 3 {
 					t.Fatalf("read %d events of shard %d (%v), want at least 3", len(batch.Items), shard, err)
@@ -467,29 +398,22 @@ func TestAdoptOfManyShards(t *testing.T) {
 				left[shard] = len(batch.Items) - 2
 				for i := range batch.Items[:2] { // two positions
 					err := store.Settle(ctx, l, driver.Settlement{Published: []*driver.Item{&batch.Items[i]}, Move: batch.Items[i].Mark, TTL: time.Hour})
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 				}
 			}
-			if _, err := db.ExecContext(ctx, tc.foreign); err != nil {
-				t.Fatal(err)
-			}
+			_, err := db.ExecContext(ctx, tc.foreign)
+			require.NoError(t, err)
 			// Open transactions of other tests on this server will end.
-			err := store.(driver.Adopter).Adopt(ctx)
+			err = store.(driver.Adopter).Adopt(ctx)
 			for ; err != nil && ctx.Err() == nil; err = store.(driver.Adopter).Adopt(ctx) {
 				if !strings.Contains(err.Error(), "is stored") {
 					t.Fatal(err)
 				}
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for shard := range shards {
 				l, err := store.Lease(ctx, shard, "me", time.Hour)
-				if err != nil {
-					t.Fatalf("shard %d after the adoption: %v", shard, err)
-				}
+				require.NoErrorf(t, err, "shard %d after the adoption", shard)
 				if batch, err := store.Read(ctx, l, driver.Query{Limit: len(events)}); err != nil || len(batch.Items) != left[shard] {
 					t.Errorf("read %d events of shard %d after the adoption (%v), want the %d that wait", len(batch.Items), shard, err, left[shard])
 				}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/internal/log"
@@ -57,19 +59,13 @@ func TestStatusManyRelays(t *testing.T) {
 	url := servicetest.PostgresURL(t)
 	open := func() driver.SQLStore {
 		db, err := pgdb.Open(url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { db.Close() })
 		store, err := pgoutbox.New(db, pgoutbox.Config{Status: true, Shards: 4})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return store
 	}
-	if err := open().Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, open().Migrate(t.Context()))
 	ctx := storetest.Within(t, 60*time.Second)
 	pub := &outboxtest.Publisher{}
 	gone := make(chan struct{})
@@ -82,9 +78,7 @@ func TestStatusManyRelays(t *testing.T) {
 			store, cfg.ShutdownTimeout = killed{store, gone}, time.Millisecond
 		}
 		relay, err := outbox.NewRelay(store, pub, cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		running, stop := context.WithCancel(context.Background())
 		stops[i] = stop
 		relays.Go(func() {
@@ -102,14 +96,10 @@ func TestStatusManyRelays(t *testing.T) {
 	}()
 	writer := open()
 	db, err := pgdb.Open(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	box, err := outbox.New(writer, outbox.Config{Topic: "t"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const rounds, keys = 60, 20
 	for n := range rounds {
 		events := make([]event.Event, keys)
@@ -117,9 +107,7 @@ func TestStatusManyRelays(t *testing.T) {
 			events[i] = storetest.Event(t, fmt.Sprint("hot-", i), n+1)
 		}
 		err := storetest.InTx(db)(ctx, func(ctx context.Context, tx sqltx.Execer) error { return box.Append(ctx, tx, events...) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if n == rounds/2 {
 			close(gone)
 			stops[0]()
@@ -128,83 +116,58 @@ func TestStatusManyRelays(t *testing.T) {
 	err = pub.Wait(ctx, "every event", func(got []outboxtest.Publication) bool {
 		return len(got)-outboxtest.Duplicates(got) == rounds*keys
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got := pub.Published()
-	if n := outboxtest.Inversions(got); n != 0 {
-		t.Errorf("%d events were first published after a later one of their key", n)
-	}
+	assert.Equal(t, 0, outboxtest.Inversions(got), "events were first published after a later one of their key")
 	// The killed relay held two shards at most.
 	if n := outboxtest.Duplicates(got); n > 2*batch {
 		t.Errorf("one crash repeated %d events, want %d at most", n, 2*batch)
 	}
-	if err := box.Close(ctx); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, box.Close(ctx))
 }
 
 func TestStatusOtherProcessesAreWoken(t *testing.T) {
 	url := servicetest.PostgresURL(t)
 	open := func() (driver.SQLStore, func(e event.Event), *outbox.Outbox) {
 		db, err := pgdb.Open(url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { db.Close() })
 		store, err := pgoutbox.New(db, pgoutbox.Config{Status: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		box, err := outbox.New(store, outbox.Config{Topic: "t"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return store, func(e event.Event) {
 			t.Helper()
 			err := storetest.InTx(db)(t.Context(), func(ctx context.Context, tx sqltx.Execer) error { return box.Append(ctx, tx, e) })
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		}, box
 	}
 	relayStore, _, _ := open()
-	if err := relayStore.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, relayStore.Migrate(t.Context()))
 	pub := run(t, relayStore, outbox.RelayConfig{})
 	writer, write, box := open()
 	ctx := storetest.Within(t, 20*time.Second)
 	for i := range 3 {
 		write(storetest.Event(t, "a", i+1))
-		if err := pub.WaitFor(ctx, i+1); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, pub.WaitFor(ctx, i+1))
 	}
 	// Events that an operator retries are published at once, too.
 	db, err := pgdb.Open(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
-	if _, err := db.ExecContext(ctx, `UPDATE outbox_events SET state = 'FAILED', attempts = 4, published = false,
-		first_failed_at = now(), failed_at = now() WHERE seq = 1`); err != nil {
-		t.Fatal(err)
-	}
+	_, err = db.ExecContext(ctx, `UPDATE outbox_events SET state = 'FAILED', attempts = 4, published = false,
+		first_failed_at = now(), failed_at = now() WHERE seq = 1`)
+	require.NoError(t, err)
 	if n, err := writer.RetryAll(ctx); err != nil || n != 1 {
 		t.Fatalf("RetryAll = %d, %v", n, err)
 	}
-	if err := pub.WaitFor(ctx, 4); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, pub.WaitFor(ctx, 4))
 	var typ, aggregate, id string
 	if err := db.QueryRowContext(ctx, `SELECT event_type, aggregate_type, aggregate_id FROM outbox_events ORDER BY seq DESC LIMIT 1`).
 		Scan(&typ, &aggregate, &id); err != nil || typ != "Tested" || aggregate != "test" || id != "a" {
 		t.Errorf("a retried event has type %q, aggregate %q %q, %v", typ, aggregate, id, err)
 	}
-	if err := box.Close(ctx); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, box.Close(ctx))
 }
 
 func TestStatusRebase(t *testing.T) {
@@ -216,17 +179,11 @@ func TestStatusRebase(t *testing.T) {
 	}
 	pub := &outboxtest.Publisher{}
 	relay, err := outbox.NewRelay(store, pub, outbox.RelayConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	write(1)
-	if err := relay.Drain(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, relay.Drain(ctx))
 	var restored time.Time
-	if err := db.QueryRowContext(ctx, `SELECT clock_timestamp()`).Scan(&restored); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.QueryRowContext(ctx, `SELECT clock_timestamp()`).Scan(&restored))
 	write(2)
 	// The same state as after the dump was restored on another system whose transaction ids are
 	// below those of the rows.
@@ -234,29 +191,18 @@ func TestStatusRebase(t *testing.T) {
 		`UPDATE outbox_event_progress SET position = regexp_replace(position, '^[0-9]+', '1')`,
 		`UPDATE outbox_events SET xid = (pg_current_xact_id()::text::bigint + 1000000)::text::xid8`,
 	} {
-		if _, err := db.ExecContext(ctx, q); err != nil {
-			t.Fatal(err)
-		}
+		_, err := db.ExecContext(ctx, q)
+		require.NoError(t, err)
 	}
-	if err := relay.Run(ctx); !errors.Is(err, driver.ErrForeignDatabase) {
-		t.Fatalf("Run on foreign positions returned %v, want ErrForeignDatabase", err)
-	}
-	if err := store.(driver.Rebaser).Rebase(ctx, restored); err != nil {
-		t.Fatal(err)
-	}
+	require.ErrorIs(t, relay.Run(ctx), driver.ErrForeignDatabase, "Run on foreign positions")
+	require.NoError(t, store.(driver.Rebaser).Rebase(ctx, restored))
 	write(3)
-	if err := relay.Drain(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, relay.Drain(ctx))
 	if got := pub.Published(); len(got) != 6 || outboxtest.Duplicates(got)+outboxtest.Inversions(got) != 0 {
 		t.Errorf("published %d events, want each of the 6 once and in order", len(got))
 	}
-	if err := store.(driver.Rebaser).Rebase(ctx, time.Now().Add(-time.Hour)); err != nil {
-		t.Fatal(err)
-	}
-	if err := relay.Drain(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.(driver.Rebaser).Rebase(ctx, time.Now().Add(-time.Hour)))
+	require.NoError(t, relay.Drain(ctx))
 	if got := pub.Published(); len(got) != 12 {
 		t.Errorf("after a rebase to before everything %d events were published in all, want 12", len(got))
 	}
@@ -268,27 +214,18 @@ func TestStatusRowsAhead(t *testing.T) {
 	store, db := openStatus(t, pgoutbox.Config{})
 	ctx := storetest.Within(t, 20*time.Second)
 	storetest.Append(t, db, store, storetest.Event(t, "a", 1), storetest.Event(t, "b", 1))
-	if _, err := db.ExecContext(ctx, `UPDATE outbox_events SET xid = '90000000000000' WHERE event_key = 'a'`); err != nil {
-		t.Fatal(err)
-	}
+	_, err := db.ExecContext(ctx, `UPDATE outbox_events SET xid = '90000000000000' WHERE event_key = 'a'`)
+	require.NoError(t, err)
 	pub := &outboxtest.Publisher{}
 	relay, err := outbox.NewRelay(store, pub, outbox.RelayConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := relay.Run(ctx); !errors.Is(err, driver.ErrForeignDatabase) || !strings.Contains(err.Error(), "90000000000000") {
 		t.Fatalf("Run on rows ahead of the server returned %v, want ErrForeignDatabase that names the transaction", err)
 	}
-	if got := pub.Published(); len(got) != 0 {
-		t.Errorf("%d events were published", len(got))
-	}
-	if err := store.(driver.Rebaser).Rebase(ctx, time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	assert.Empty(t, pub.Published(), "events were published")
+	require.NoError(t, store.(driver.Rebaser).Rebase(ctx, time.Now()))
 	storetest.Append(t, db, store, storetest.Event(t, "a", 2))
-	if err := relay.Drain(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, relay.Drain(ctx))
 	if got := pub.Published(); len(got) != 3 || outboxtest.Inversions(got)+outboxtest.Duplicates(got) != 0 {
 		t.Errorf("after the rebase %d events were published, want each of 3 once and in order", len(got))
 	}
@@ -300,14 +237,10 @@ func TestStatusReadOnAnotherServer(t *testing.T) {
 	ctx := storetest.Within(t, 20*time.Second)
 	storetest.Append(t, db, store, storetest.Event(t, "a", 1), storetest.Event(t, "a", 2))
 	lease, err := store.Lease(ctx, 0, "reader", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, limit := range []int{1, 10} { // within the window, and behind it
 		b, err := store.Read(ctx, lease, driver.Query{Limit: limit})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		at, ok := b.Next.(*log.Position)
 		if !ok || at.Server == "" {
 			t.Fatalf("the mark %+v names no server", b.Next)
@@ -317,26 +250,18 @@ func TestStatusReadOnAnotherServer(t *testing.T) {
 			t.Errorf("after %d events: %v, want ErrLeaseLost", limit, err)
 		}
 	}
-	if err := store.Release(ctx, lease); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, store.Release(ctx, lease))
 }
 
 func TestStatusIdleRelayAsksRarely(t *testing.T) {
 	cfg, err := pgx.ParseConfig(servicetest.PostgresURL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var c counter
 	cfg.Tracer = &c
 	db := stdlib.OpenDB(*cfg)
 	t.Cleanup(func() { db.Close() })
 	store, err := pgoutbox.New(db, pgoutbox.Config{Status: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, store.Migrate(t.Context()))
 	asksRarely(t, &c, store.(listening))
 }

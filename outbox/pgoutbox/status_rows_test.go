@@ -12,6 +12,9 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/log/pglog"
@@ -39,19 +42,13 @@ func TestStatusMarksTouchNoIndex(t *testing.T) {
 	size := func() (n int64) {
 		t.Helper()
 		err := db.QueryRowContext(t.Context(), `SELECT pg_indexes_size('outbox_events')`).Scan(&n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return n
 	}
 	before := size()
 	relay, err := outbox.NewRelay(store, discard{}, outbox.RelayConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := relay.Drain(storetest.Within(t, 30*time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, relay.Drain(storetest.Within(t, 30*time.Second)))
 	if after := size(); after != before {
 		t.Errorf("marking 5000 events grew the indexes from %d to %d bytes", before, after)
 	}
@@ -60,9 +57,7 @@ func TestStatusMarksTouchNoIndex(t *testing.T) {
 func TestStatusRefusesOtherIDs(t *testing.T) {
 	store, db := openStatus(t, pgoutbox.Config{})
 	box, err := outbox.New(store, outbox.Config{Topic: "events"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, id := range []string{"e-1", "0192F0C1-2B3C-7D4E-8F50-61728394A5B6"} {
 		e := storetest.Event(t, "a", 1)
 		e.ID = id
@@ -71,9 +66,7 @@ func TestStatusRefusesOtherIDs(t *testing.T) {
 			t.Errorf("appending an event with the id %q returned %v, want a permanent error about UUIDs", id, err)
 		}
 	}
-	if err := box.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, box.Close(t.Context()))
 }
 
 // TestStatusPlans asks the planner for its plans with much history, with few rows and without
@@ -81,15 +74,12 @@ func TestStatusRefusesOtherIDs(t *testing.T) {
 func TestStatusPlans(t *testing.T) {
 	_, db := openStatus(t, pgoutbox.Config{})
 	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer conn.Close()
 	exec := func(query string) {
 		t.Helper()
-		if _, err := conn.ExecContext(t.Context(), query); err != nil {
-			t.Fatalf("%s: %v", query, err)
-		}
+		_, err := conn.ExecContext(t.Context(), query)
+		require.NoError(t, err, "%s", query)
 	}
 	fill := `INSERT INTO outbox_events (shard, topic, id, event_key, headers, payload, event_type, aggregate_type, aggregate_id, state)
 		SELECT 0, 'events', gen_random_uuid(), 'key', '', repeat('x', 300)::bytea, '', '', '', `
@@ -122,19 +112,13 @@ func TestStatusPlans(t *testing.T) {
 	text := func(name string, full bool) string {
 		t.Helper()
 		raw, err := os.ReadFile("sql/status/" + name + ".sql")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		parsed, err := template.New(name).Funcs(template.FuncMap{
 			"server": func() string { return pglog.Server }, "running": func() string { return pglog.Running }, "full": func() bool { return full },
 		}).Parse(string(raw))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var out strings.Builder
-		if err := parsed.Execute(&out, nil); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, parsed.Execute(&out, nil))
 		return out.String()
 	}
 	explain := func(explain, text, args string) (plan string) {
@@ -142,20 +126,14 @@ func TestStatusPlans(t *testing.T) {
 		exec(`PREPARE p AS ` + text)
 		defer exec(`DEALLOCATE p`)
 		rows, err := conn.QueryContext(t.Context(), explain+` EXECUTE p (`+args+`)`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer rows.Close()
 		for rows.Next() {
 			var line string
-			if err := rows.Scan(&line); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, rows.Scan(&line))
 			plan += line + "\n"
 		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Err())
 		return plan
 	}
 	var first, now, snapshot string
@@ -190,10 +168,8 @@ func TestStatusPlans(t *testing.T) {
 	}
 	look := func() {
 		t.Helper()
-		if err := conn.QueryRowContext(t.Context(), `SELECT min(xid), pg_snapshot_xmax(pg_current_snapshot()), pg_current_snapshot(), max(seq) FROM outbox_events`).
-			Scan(&first, &now, &snapshot, &highest); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, conn.QueryRowContext(t.Context(), `SELECT min(xid), pg_snapshot_xmax(pg_current_snapshot()), pg_current_snapshot(), max(seq) FROM outbox_events`).
+			Scan(&first, &now, &snapshot, &highest))
 	}
 	exec(fill + `'PENDING' FROM generate_series(1, 5)`)
 	exec(fill + `'PUBLISHED' FROM generate_series(1, 30000)`)
@@ -214,27 +190,18 @@ func TestStatusPlans(t *testing.T) {
 func TestStatusPrintedMigrations(t *testing.T) {
 	db := servicetest.Postgres(t)
 	store, err := pgoutbox.New(db, pgoutbox.Config{Status: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var script strings.Builder
-	if err := store.PrintMigrations(&script); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.ExecContext(t.Context(), script.String()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.PrintMigrations(&script))
+	_, err = db.ExecContext(t.Context(), script.String())
+	require.NoError(t, err)
 	if err := store.Migrate(t.Context()); err != nil { // finds no work
 		t.Fatal(err)
 	}
 	// Both kinds of stores may be in one schema, for a team that moves from one to the other.
 	cursor, err := pgoutbox.New(db, pgoutbox.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cursor.Migrate(t.Context()); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, err)
+	assert.NoError(t, cursor.Migrate(t.Context()))
 }
 
 // TestStatusByHand sets a published row back as the package's doc describes.
@@ -244,23 +211,16 @@ func TestStatusByHand(t *testing.T) {
 	storetest.Append(t, db, store, e, storetest.Event(t, "b", 1))
 	pub := &outboxtest.Publisher{}
 	relay, err := outbox.NewRelay(store, pub, outbox.RelayConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	drain := func(want int) {
 		t.Helper()
-		if err := relay.Drain(storetest.Within(t, 20*time.Second)); err != nil {
-			t.Fatal(err)
-		}
-		if got := pub.Published(); len(got) != want {
-			t.Fatalf("%d events were published, want %d", len(got), want)
-		}
+		require.NoError(t, relay.Drain(storetest.Within(t, 20*time.Second)))
+		require.Len(t, pub.Published(), want, "events were published")
 	}
 	drain(2)
-	if _, err := db.ExecContext(t.Context(), `UPDATE outbox_events SET state = 'PENDING', published = false, published_at = NULL,
-		seq = DEFAULT, xid = DEFAULT WHERE id = $1`, e.ID); err != nil {
-		t.Fatal(err)
-	}
+	_, err = db.ExecContext(t.Context(), `UPDATE outbox_events SET state = 'PENDING', published = false, published_at = NULL,
+		seq = DEFAULT, xid = DEFAULT WHERE id = $1`, e.ID)
+	require.NoError(t, err)
 	drain(3)
 	if got := pub.Published(); got[2].Event.ID != e.ID {
 		t.Errorf("published %s again, want %s", got[2].Event.ID, e.ID)

@@ -2,11 +2,12 @@ package pgoutbox_test
 
 import (
 	"database/sql"
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox/driver"
@@ -18,12 +19,8 @@ func openStatus(t testing.TB, cfg pgoutbox.Config) (driver.SQLStore, *sql.DB) {
 	db := servicetest.Postgres(t)
 	cfg.Status = true
 	store, err := pgoutbox.New(db, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, store.Migrate(t.Context()))
 	return store, db
 }
 
@@ -39,18 +36,11 @@ func TestStatusLeaseEndsWithTheServer(t *testing.T) {
 		"renewed": nil, "settled in a row": {event(1), event(2)}, "settled": {event(1), event(9)},
 	} {
 		lease, err := store.Lease(t.Context(), 0, "me", time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		set := driver.Settlement{TTL: time.Hour, Published: items}
-		if err := store.Settle(t.Context(), lease, set); err != nil {
-			t.Errorf("%s by its server: %v", name, err)
-		}
-		if _, err := db.ExecContext(t.Context(), `UPDATE outbox_event_progress SET lease_server = lease_server || '0'`); err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Settle(t.Context(), lease, set); !errors.Is(err, driver.ErrLeaseLost) {
-			t.Errorf("a lease of another run of the server is %s: %v", name, err)
-		}
+		assert.NoErrorf(t, store.Settle(t.Context(), lease, set), "%s by its server", name)
+		_, err = db.ExecContext(t.Context(), `UPDATE outbox_event_progress SET lease_server = lease_server || '0'`)
+		require.NoError(t, err)
+		assert.ErrorIsf(t, store.Settle(t.Context(), lease, set), driver.ErrLeaseLost, "a lease of another run of the server is %s", name)
 	}
 }

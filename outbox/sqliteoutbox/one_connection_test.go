@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/storetest"
@@ -32,12 +34,8 @@ func onOne(t testing.TB, shards int, status, withReader bool) (driver.SQLStore, 
 	} else {
 		store, err = sqliteoutbox.New(db, cfg)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, store.Migrate(t.Context()))
 	return store, outboxtest.Harness{Store: store, InTx: storetest.InTx(db)}
 }
 

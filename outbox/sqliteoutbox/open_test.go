@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/driver"
@@ -24,9 +27,7 @@ func TestOpenIsForWriters(t *testing.T) {
 	var pools [2]*sql.DB
 	for i := range pools {
 		db, err := sqliteoutbox.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { db.Close() })
 		pools[i] = db
 	}
@@ -36,34 +37,22 @@ func TestOpenIsForWriters(t *testing.T) {
 		for _, db := range pools {
 			go func() { failed <- write(t.Context(), db) }()
 		}
-		if err := errors.Join(<-failed, <-failed); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(<-failed, <-failed))
 	}
 	atOnce(migrate)
 	for range each {
 		atOnce(appendOne)
 	}
 	db, err := sqliteoutbox.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	store, err := sqliteoutbox.New(db, sqliteoutbox.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	published := &outboxtest.Publisher{}
 	relay, err := outbox.NewRelay(store, published, outbox.RelayConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := relay.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(published.Published()); n != 2*each {
-		t.Errorf("%d events were published, want %d", n, 2*each)
-	}
+	require.NoError(t, err)
+	require.NoError(t, relay.Drain(t.Context()))
+	assert.Equal(t, 2*each, len(published.Published()), "events were published")
 }
 
 func migrate(ctx context.Context, db *sql.DB) error {
@@ -109,41 +98,29 @@ func TestOpenReader(t *testing.T) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 	writer, err := sqliteoutbox.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer writer.Close()
 	if _, err := sqliteoutbox.OpenReader(path, 0); err == nil || !strings.Contains(err.Error(), "conns is 0; give at least 1") {
 		t.Errorf("no connections: %v", err)
 	}
 	reader, err := sqliteoutbox.OpenReader(path, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer reader.Close()
-	if _, err := writer.Exec(`CREATE TABLE seats (id)`); err != nil {
-		t.Fatal(err)
-	}
+	_, err = writer.Exec(`CREATE TABLE seats (id)`)
+	require.NoError(t, err)
 	tx, err := writer.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer tx.Rollback() //nolint:errcheck // committed below
-	if _, err := tx.Exec(`INSERT INTO seats VALUES (1)`); err != nil {
-		t.Fatal(err)
-	}
+	_, err = tx.Exec(`INSERT INTO seats VALUES (1)`)
+	require.NoError(t, err)
 	count := func() (n int) {
-		if err := reader.QueryRow(`SELECT count(*) FROM seats`).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, reader.QueryRow(`SELECT count(*) FROM seats`).Scan(&n))
 		return n
 	}
 	if n := count(); n != 0 {
 		t.Errorf("beside an open transaction %d rows are seen, want 0", n)
 	}
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, tx.Commit())
 	if n := count(); n != 1 {
 		t.Errorf("after the commit %d rows are seen, want 1", n)
 	}
@@ -166,19 +143,13 @@ func TestImpatientPoolIsRefused(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "app.db")+test.dsn)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer db.Close()
 			db.SetMaxOpenConns(test.conns)
 			cursor, err := sqliteoutbox.New(db, sqliteoutbox.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			status, err := sqliteoutbox.New(db, sqliteoutbox.Config{Status: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, migrate := range []func(context.Context) error{cursor.Migrate, status.Migrate} {
 				err := migrate(t.Context())
 				if refused := err != nil && strings.Contains(err.Error(), "sqliteoutbox.Open"); refused != test.refused || !refused && err != nil {
@@ -192,27 +163,17 @@ func TestImpatientPoolIsRefused(t *testing.T) {
 // TestMissingTablesAreNamed: without Migrate, the errors name the missing call.
 func TestMissingTablesAreNamed(t *testing.T) {
 	db, err := sqliteoutbox.Open(filepath.Join(t.TempDir(), "app.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	cursor, err := sqliteoutbox.New(db, sqliteoutbox.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	status, err := sqliteoutbox.New(db, sqliteoutbox.Config{Status: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	sold, err := event.New("SeatSold", "boxoffice", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, store := range []driver.Store{cursor, status} {
 		box, err := outbox.New(store, outbox.Config{Topic: "seat.events"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		err = sqltx.Do(t.Context(), db, func(ctx context.Context, tx *sql.Tx) error { return box.Append(ctx, tx, sold) })
 		if err == nil || !strings.Contains(err.Error(), "Migrate") || !strings.Contains(err.Error(), "millrace migrate up") {
 			t.Errorf("Append without tables: %v", err)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -43,21 +45,15 @@ func open(t testing.TB, cfg sqliteoutbox.Config) (driver.SQLStore, *sql.DB, stri
 	t.Helper()
 	path, db := servicetest.SQLite(t)
 	store, err := sqliteoutbox.New(db, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, store.Migrate(t.Context()))
 	return store, db, path
 }
 
 func reader(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	db, err := sqlitedb.OpenReader(path, sqlitedb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -78,9 +74,7 @@ func TestConformanceWithReader(t *testing.T) {
 		_, db, path := open(t, sqliteoutbox.Config{Shards: shards})
 		cfg := sqliteoutbox.Config{Shards: shards, Reader: reader(t, path)}
 		store, err := sqliteoutbox.New(db, cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return harness(store, db, cfg)
 	})
 }
@@ -97,18 +91,16 @@ func TestFailedLeaseIsGivenBack(t *testing.T) {
 	}{{cursor, cursorDB, "outbox_retries"}, {status.Store, statusDB, "outbox_events"}} {
 		rename := func(from, to string) {
 			t.Helper()
-			if _, err := of.db.ExecContext(t.Context(), "ALTER TABLE "+from+" RENAME TO "+to); err != nil {
-				t.Fatal(err)
-			}
+			_, err := of.db.ExecContext(t.Context(), "ALTER TABLE "+from+" RENAME TO "+to)
+			require.NoError(t, err)
 		}
 		rename(of.table, "away")
 		if _, err := of.store.Lease(t.Context(), 0, "one", time.Hour); err == nil {
 			t.Errorf("a lease was given without %s", of.table)
 		}
 		rename("away", of.table)
-		if _, err := of.store.Lease(t.Context(), 0, "another", time.Hour); err != nil {
-			t.Errorf("after a lease that failed without %s: %v", of.table, err)
-		}
+		_, err := of.store.Lease(t.Context(), 0, "another", time.Hour)
+		assert.NoError(t, err, "after a lease that failed without %s", of.table)
 	}
 }
 
@@ -116,57 +108,37 @@ func TestOtherProcessesAreHeard(t *testing.T) {
 	_, db, path := open(t, sqliteoutbox.Config{})
 	// The relay's process has its own pools on the file, and an interval that never ends.
 	own, err := sqlitedb.Open(path, sqlitedb.Config{Synchronous: sqlitedb.Normal})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { own.Close() })
 	relayStore, err := sqliteoutbox.New(own, sqliteoutbox.Config{Reader: reader(t, path)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	pub := &outboxtest.Publisher{}
 	relay, err := outbox.NewRelay(relayStore, pub, outbox.RelayConfig{Interval: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- relay.Run(ctx) }()
 
 	writer, err := sqliteoutbox.New(db, sqliteoutbox.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	box, err := outbox.New(writer, outbox.Config{Topic: "t"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i := range 3 {
 		e, err := outboxtest.NewEvent("a", i+1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		err = sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error { return box.Append(ctx, tx, e) })
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := pub.WaitFor(ctx, i+1); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, pub.WaitFor(ctx, i+1))
 	}
 	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, <-done)
 }
 
 func TestWakeFollowsTheCommit(t *testing.T) {
 	store, db, _ := open(t, sqliteoutbox.Config{})
 	box, err := outbox.New(store, outbox.Config{Topic: "t"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	wakes, cancel := store.Subscribe()
 	defer cancel()
 	boom := errors.New("boom")
@@ -179,14 +151,10 @@ func TestWakeFollowsTheCommit(t *testing.T) {
 			if err := box.Append(ctx, tx, e); err != nil {
 				return err
 			}
-			if len(wakes) != 0 {
-				t.Error("a wake-up came before the commit")
-			}
+			assert.Equal(t, 0, len(wakes), "a wake-up came before the commit")
 			return outcome
 		})
-		if !errors.Is(err, outcome) {
-			t.Fatal(err)
-		}
+		require.ErrorIs(t, err, outcome)
 		if woken := len(wakes) == 1; woken != (outcome == nil) {
 			t.Errorf("woken is %v after the transaction ended with %v", woken, outcome)
 		}
@@ -196,23 +164,13 @@ func TestWakeFollowsTheCommit(t *testing.T) {
 	}
 	// A bare transaction has no hook: its owner calls Wake.
 	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e, err := outboxtest.NewEvent("a", 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(box.Append(t.Context(), tx, e), tx.Commit()); err != nil {
-		t.Fatal(err)
-	}
-	if len(wakes) != 0 {
-		t.Error("a bare transaction woke the relay")
-	}
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(box.Append(t.Context(), tx, e), tx.Commit()))
+	assert.Equal(t, 0, len(wakes), "a bare transaction woke the relay")
 	box.Wake()
-	if len(wakes) != 1 {
-		t.Error("Wake woke nobody")
-	}
+	assert.Equal(t, 1, len(wakes), "Wake woke nobody")
 }
 
 // TestFirstAppendCommitsTheNumberOfShards has tables that were created without Migrate, so the
@@ -220,32 +178,21 @@ func TestWakeFollowsTheCommit(t *testing.T) {
 func TestFirstAppendCommitsTheNumberOfShards(t *testing.T) {
 	_, db := servicetest.SQLite(t)
 	store, err := sqliteoutbox.New(db, sqliteoutbox.Config{Shards: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var script strings.Builder
-	if err := store.PrintMigrations(&script); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.ExecContext(t.Context(), script.String()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.PrintMigrations(&script))
+	_, err = db.ExecContext(t.Context(), script.String())
+	require.NoError(t, err)
 	box, err := outbox.New(store, outbox.Config{Topic: "t"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e, err := outboxtest.NewEvent("a", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	boom := errors.New("boom")
 	for _, want := range []error{boom, nil, nil} {
 		err := sqltx.Do(t.Context(), db, func(ctx context.Context, tx *sql.Tx) error {
 			return errors.Join(box.Append(ctx, tx, e), want)
 		})
-		if !errors.Is(err, want) {
-			t.Fatalf("Do returned %v, want %v", err, want)
-		}
+		require.ErrorIs(t, err, want, "Do")
 	}
 	var n string
 	if err := db.QueryRow(`SELECT value FROM outbox_settings WHERE name = 'shards'`).Scan(&n); err != nil || n != "2" {

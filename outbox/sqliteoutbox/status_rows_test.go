@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/internal/storetest"
@@ -19,19 +22,13 @@ func TestStatusRows(t *testing.T) { database.StatusRows(t) }
 func TestStatusOtherProcessesAreHeard(t *testing.T) {
 	h, db, path := openStatus(t, 1, false)
 	relayDB, err := sqlitedb.Open(path, sqlitedb.Config{Synchronous: sqlitedb.Normal})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer relayDB.Close()
 	store, err := sqliteoutbox.New(relayDB, sqliteoutbox.Config{Status: true, Reader: reader(t, path)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	pub := &outboxtest.Publisher{}
 	relay, err := outbox.NewRelay(store, pub, outbox.RelayConfig{Interval: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	running, stop := context.WithCancel(ctx)
@@ -39,12 +36,8 @@ func TestStatusOtherProcessesAreHeard(t *testing.T) {
 	go func() { done <- relay.Run(running) }()
 	for n := range 3 {
 		storetest.Append(t, db, h.Store, storetest.Event(t, "a", n+1))
-		if err := pub.WaitFor(ctx, n+1); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, pub.WaitFor(ctx, n+1))
 	}
 	stop()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, <-done)
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/outbox/internal/storetest"
@@ -20,12 +22,8 @@ func openStatus(t testing.TB, shards int, withReader bool) (h outboxtest.Harness
 		cfg.Reader = reader(t, path)
 	}
 	store, err := sqliteoutbox.New(db, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, store.Migrate(t.Context()))
 	return outboxtest.Harness{
 		Store: store,
 		InTx:  storetest.InTx(db),

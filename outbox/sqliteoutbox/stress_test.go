@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 	"github.com/millrace-go/millrace/outbox/sqliteoutbox"
 )
@@ -14,9 +16,7 @@ func TestStress(t *testing.T) {
 	_, db, path := open(t, sqliteoutbox.Config{})
 	read := reader(t, path)
 	store, err := sqliteoutbox.New(db, sqliteoutbox.Config{Reader: read})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	outboxtest.RunStress(t, outboxtest.StressConfig{
 		Store: store, DB: db, Unrelated: read, UnrelatedReads: true,
 		Duration: 2 * time.Second, UnrelatedFor: 1500 * time.Millisecond, MaxDelay: time.Millisecond,

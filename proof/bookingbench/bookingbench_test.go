@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/redisdb"
@@ -56,28 +58,20 @@ func TestRun(t *testing.T) {
 func TestSweep(t *testing.T) {
 	cfg := Config{Cluster: servicetest.RedisCluster(t), Prefix: "s" + strconv.FormatInt(time.Now().UnixNano(), 36)}
 	client, err := redisdb.Open(redisURL(cfg.Cluster), redisdb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer client.Close() //nolint:errcheck // ends with the test
 	keys := cfg.Prefix + "-bookings-1:"
 	for _, key := range []string{keys + "{show-1}:active", "{" + keys + "rate}:global"} {
-		if err := client.Set(t.Context(), key, "1", time.Minute).Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, client.Set(t.Context(), key, "1", time.Minute).Err())
 	}
-	if err := sweep(t.Context(), cfg, keys); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, sweep(t.Context(), cfg, keys))
 	noKeys(t, cfg)
 }
 
 func noKeys(t *testing.T, cfg Config) {
 	t.Helper()
 	client, err := redisdb.Open(redisURL(cfg.Cluster), redisdb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer client.Close() //nolint:errcheck // ends with the test
 	err = client.(*redis.ClusterClient).ForEachMaster(t.Context(), func(ctx context.Context, node *redis.Client) error {
 		keys, err := node.Keys(ctx, "*"+cfg.Prefix+"*").Result()
@@ -86,21 +80,15 @@ func noKeys(t *testing.T, cfg Config) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, err)
 }
 
 func noSchema(t *testing.T, cfg Config) {
 	t.Helper()
 	at, err := place.Postgres(cfg.URL, "public")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	db, err := at.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close() //nolint:errcheck // ends with the test
 	var left int
 	if err := db.QueryRow(`SELECT count(*) FROM pg_namespace WHERE nspname LIKE $1`, cfg.Prefix+"%").Scan(&left); err != nil || left > 0 {

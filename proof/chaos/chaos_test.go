@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/launch"
@@ -134,9 +136,7 @@ func TestChaosFindsLostData(t *testing.T) {
 	if code != 1 || !strings.Contains(out, "BROKEN  reservations are as told") {
 		t.Errorf("exit %d %s\n%s", code, errs, out)
 	}
-	if !strings.Contains(out, "Data folder and logs: "+temp) {
-		t.Errorf("the data folder was not kept:\n%s", out)
-	}
+	assert.Contains(t, out, "Data folder and logs: "+temp, "the data folder was not kept")
 }
 
 func TestChaosFindsACrash(t *testing.T) {
@@ -165,9 +165,7 @@ func TestChaosUsage(t *testing.T) {
 func TestMomentsAreDeterministic(t *testing.T) {
 	draw := func(seed uint64) ([]moment, []string) {
 		cfg, err := parse([]string{"--seed", strconv.FormatUint(seed, 10)}, io.Discard)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return cfg.moments(), cfg.faults()
 	}
 	first, faults := draw(3)
@@ -193,8 +191,7 @@ func TestMomentsAreDeterministic(t *testing.T) {
 		t.Errorf("relay deaths %v and %v", faults, faultsAgain)
 	}
 	for _, fault := range faults {
-		if _, err := relayfault.Publisher(nil, fault); err != nil {
-			t.Error(err)
-		}
+		_, err := relayfault.Publisher(nil, fault)
+		assert.NoError(t, err)
 	}
 }

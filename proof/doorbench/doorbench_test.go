@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -22,9 +23,7 @@ func TestRun(t *testing.T) {
 		URL:   servicetest.Env(t, "MILLRACE_POSTGRES_URL", "PostgreSQL", "postgres://user:password@127.0.0.1:5432/name"),
 		Emits: 20, Events: 50, Rounds: 1, Prefix: "bench_" + strconv.FormatInt(time.Now().UnixNano(), 36),
 	}, rec)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, &out)
-	}
+	require.NoErrorf(t, err, "%v\n%s", err, &out)
 	if s := rec.Section(); len(s.Charts) != 2 || len(s.Figures) != 4 || !s.Figures[0].Median.Known() {
 		t.Errorf("recorded are %+v", s)
 	}

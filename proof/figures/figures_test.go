@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/proof/report"
 )
 
@@ -33,13 +36,9 @@ func measured(t *testing.T) *Set {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, proofs), []byte(`{"make stress": {"lost": "0"}}`), 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s, err := Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -80,14 +79,10 @@ func TestUnknownFigures(t *testing.T) {
 // The blocks are those of the tree, on the results of the tree.
 func TestFill(t *testing.T) {
 	s, err := Load(filepath.Join("..", "results"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	page := "# A page\n\n12,345/s by hand.\n<!-- figures: transports -->\n| an old figure |\n<!-- end of figures -->\nThe end.\n"
 	got, err := s.Fill(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !strings.HasPrefix(got, "# A page\n\n12,345/s by hand.\n<!-- figures: transports -->\n| | publish | consume |\n") || strings.Contains(got, "an old figure") ||
 		!strings.HasSuffix(got, "\n<!-- end of figures -->\nThe end.\n") {
 		t.Errorf("filled is\n%s", got)
@@ -115,30 +110,18 @@ func TestFill(t *testing.T) {
 // A page that differs is reported and can be written; correct pages stay untouched.
 func TestWrite(t *testing.T) {
 	s, err := Load(filepath.Join("..", "results"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	root := t.TempDir()
-	if err := os.Mkdir(filepath.Join(root, "docs"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(filepath.Join(root, "docs"), 0o700))
 	for _, page := range Pages() {
-		if err := os.WriteFile(filepath.Join(root, page), []byte("<!-- figures: summary -->\n| 1/s |\n<!-- end of figures -->\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(root, page), []byte("<!-- figures: summary -->\n| 1/s |\n<!-- end of figures -->\n"), 0o600))
 	}
 	if err := s.Differs(root); err == nil || strings.Count(err.Error(), "has other figures than proof/results") != len(Pages()) {
 		t.Errorf("pages with other figures: %v", err)
 	}
-	if err := s.Write(root); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Differs(root); err != nil {
-		t.Errorf("after they were written: %v", err)
-	}
-	if err := os.Remove(filepath.Join(root, "README.md")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Write(root))
+	assert.NoError(t, s.Differs(root), "after they were written")
+	require.NoError(t, os.Remove(filepath.Join(root, "README.md")))
 	if err := s.Differs(root); err == nil || !strings.Contains(err.Error(), "README.md") {
 		t.Errorf("a page that is not there: %v", err)
 	}

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/doctest"
 )
 
@@ -15,16 +18,10 @@ import (
 func TestPagesHaveTheFigures(t *testing.T) {
 	const root = "../.."
 	set, err := Load(filepath.Join(root, "proof", "results"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := set.Differs(root); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, err)
+	assert.NoError(t, set.Differs(root))
 	tree, err := doctest.Read(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for path, page := range tree.Pages {
 		if path != "README.md" && filepath.Dir(path) != "docs" {
 			continue

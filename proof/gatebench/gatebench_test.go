@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -80,7 +81,5 @@ func TestPace(t *testing.T) {
 	}
 	n := 0
 	pace(20, time.Nanosecond, func(time.Time) bool { n++; return n < 3 })
-	if n != 3 {
-		t.Errorf("it went on to %d", n)
-	}
+	assert.Equal(t, 3, n, "it went on to")
 }

@@ -3,10 +3,10 @@ package kafkabench
 import (
 	"bytes"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -33,8 +33,6 @@ func TestRun(t *testing.T) {
 		t.Errorf("recorded are %+v", s)
 	}
 	for _, want := range []string{"relay to Kafka / pgx and franz-go", "relay to Kafka / franz-go flat out", "relay to Kafka / watermill-kafka"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no figure %q in\n%s", want, &out)
-		}
+		assert.Containsf(t, out.String(), want, "no figure %q in\n%s", want, &out)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -61,9 +62,7 @@ func TestRunOnGivenServer(t *testing.T) {
 	cfg := config()
 	cfg.URL = servicetest.Redis(t)
 	t.Setenv("PATH", t.TempDir()) // no redis-server there
-	if text := smoke(t, cfg); !strings.Contains(text, "others do with the given one") {
-		t.Errorf("it does not say whose Redis it was:\n%s", text)
-	}
+	assert.Contains(t, smoke(t, cfg), "others do with the given one", "it does not say whose Redis it")
 }
 
 // A limiter's local state costs no call of Redis: counted, so independent of time.

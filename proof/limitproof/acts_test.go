@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/command"
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/screen"
 	"github.com/millrace-go/millrace/examples/boxoffice/upstream/boottime"
@@ -23,9 +25,7 @@ func TestAllActs(t *testing.T) {
 	var out bytes.Buffer
 	s := &stage{cfg: c}
 	rows, err := playAll(t.Context(), s, screen.New(&out, true))
-	if closeErr := s.close(false); closeErr != nil {
-		t.Error(closeErr)
-	}
+	assert.NoError(t, s.close(false))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
@@ -41,12 +41,8 @@ func TestAllActs(t *testing.T) {
 			t.Errorf("%s: no call was made", r.name())
 		}
 	}
-	if len(seen) != len(everyAct()) {
-		t.Errorf("played were %v", seen)
-	}
-	if !broken {
-		t.Error("what is broken on purpose was not noticed")
-	}
+	assert.Len(t, seen, len(everyAct()), "played")
+	assert.True(t, broken, "what is broken on purpose was not noticed")
 	t.Logf("\n%s%s", table(c, rows), remarks(rows, 0))
 }
 
@@ -67,9 +63,7 @@ func TestInterrupt(t *testing.T) {
 	if code := run(ctx, c, screen.New(&out, true), &stderr); code != command.Interrupted {
 		t.Errorf("exit code %d: %s\n%s", code, stderr.String(), out.String())
 	}
-	if !strings.Contains(out.String(), "Interrupted") {
-		t.Errorf("it does not say so: %s", out.String())
-	}
+	assert.Contains(t, out.String(), "Interrupted", "it does not say so")
 	left, err := os.ReadDir(c.temp)
 	if err != nil || len(left) > 0 {
 		t.Errorf("%v is left, %v", left, err)

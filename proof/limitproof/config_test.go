@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/command"
 )
 
@@ -34,9 +36,7 @@ func TestFlags(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, stderr.String())
 	}
 	cfg, err := parse([]string{"--redis-server", os.Args[0], "--acts", "stop, low", "--seed", "7"}, &stderr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(cfg.acts) != 2 || cfg.acts[0].key != "low" || cfg.acts[1].key != "stop" || cfg.seed != 7 || cfg.workers != 10 || cfg.seconds != 10 {
 		t.Errorf("%+v", cfg)
 	}

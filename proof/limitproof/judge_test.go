@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // full is a configuration that needs no Redis.
@@ -18,9 +21,7 @@ func held(t *testing.T, c config, key string) outcome {
 	t.Helper()
 	a := actOf(t, key)
 	plan, err := a.limits(c).Plan()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	o := outcome{act: a, plan: plan, measured: span{time.Second, 11 * time.Second}, end: 11 * time.Second}
 	o.figures = figures{calls: 3, high: 100, low: 350, arrived: 490, sent: 489, low1: 380, lowLong: 3510, sentAt: []time.Duration{2 * time.Second, 3 * time.Second, 7 * time.Second, 10500 * ms}}
 	o.done = done{Written: 3, FirstHigh: 6 * time.Second}
@@ -92,9 +93,7 @@ func TestJudge(t *testing.T) {
 			if text := strings.Join(slices.Concat(v.violations, v.missed, v.notes), "\n"); got != tc.want || !strings.Contains(text, tc.says) {
 				t.Errorf("%q, want %q; it says %s", got, tc.want, text)
 			}
-			if v.ok() != (tc.want == "") {
-				t.Errorf("ok is %v", v.ok())
-			}
+			assert.Equal(t, (tc.want == ""), v.ok(), "ok is")
 		})
 	}
 }

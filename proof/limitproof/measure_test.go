@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/upstream"
 )
 
@@ -25,12 +27,8 @@ func TestMeasure(t *testing.T) {
 	if f.calls != 6 || f.arrived != 4 || f.sent != 3 || f.above != 1 || f.low1 != 2 || f.lowLong != 3 {
 		t.Errorf("%+v", f)
 	}
-	if want := 1 / 1.7; f.high != want {
-		t.Errorf("high %v/s, want %v", f.high, want)
-	}
-	if want := 3 / 1.7; f.low != want {
-		t.Errorf("low %v/s, want %v", f.low, want)
-	}
+	assert.Equalf(t, 1/1.7, f.high, "high %v/s", f.high)
+	assert.Equalf(t, 3/1.7, f.low, "low %v/s", f.low)
 	for _, c := range []struct {
 		span  span
 		n     int
@@ -73,9 +71,7 @@ func TestBehind(t *testing.T) {
 		for _, a := range c.arrived {
 			arrived = append(arrived, from+a)
 		}
-		if got := behind(arrived, from, from+time.Duration(c.end)*ms, 100); got != c.want {
-			t.Errorf("%v until %d ms: %v, want %v", c.arrived, c.end, got, c.want)
-		}
+		assert.Equalf(t, c.want, behind(arrived, from, from+time.Duration(c.end)*ms, 100), "%v until %d ms", c.arrived, c.end)
 	}
 }
 
@@ -88,9 +84,7 @@ func TestSum(t *testing.T) {
 	if s != (done{Written: 7, Failed: 2, Acquired: 11, Returned: 2, Asked: 9, Refused: 3, Trips: 4, Collections: 5, FirstHigh: 70, Pause: 2 * ms, Slowest: 3 * ms}) {
 		t.Errorf("%+v", s)
 	}
-	if n := s.expired(); n != 2 {
-		t.Errorf("%d expired", n)
-	}
+	assert.Equal(t, 2, s.expired(), "expired")
 	if n := (done{Returned: 1}).expired(); n != 0 { // a grant without a taker
 		t.Errorf("%d expired", n)
 	}
@@ -99,9 +93,7 @@ func TestSum(t *testing.T) {
 func TestComplete(t *testing.T) {
 	calls := []upstream.Call{{Sent: 1}, {Sent: 2}}
 	good := upstream.Stats{Calls: 2, Limit: 5}
-	if err := complete(good, calls); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, complete(good, calls))
 	for name, change := range map[string]func(s *upstream.Stats){
 		"one is not logged":    func(s *upstream.Stats) { s.Calls = 3 },
 		"the log lost some":    func(s *upstream.Stats) { s.Log.Lost = 1 },
@@ -111,11 +103,7 @@ func TestComplete(t *testing.T) {
 	} {
 		s := good
 		change(&s)
-		if complete(s, calls) == nil {
-			t.Errorf("%s: no error", name)
-		}
+		assert.Errorf(t, complete(s, calls), "%s: no error", name)
 	}
-	if complete(good, []upstream.Call{{Sent: 1}, {}}) == nil {
-		t.Error("a call without a time: no error")
-	}
+	assert.Error(t, complete(good, []upstream.Call{{Sent: 1}, {}}), "a call without a time: no error")
 }

@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
@@ -16,39 +19,27 @@ import (
 // that only the steps fill the buckets.
 func TestStepIsAStep(t *testing.T) {
 	s, err := startServer(t.Context(), redisServer(t), t.TempDir(), io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() {
-		if err := s.close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, s.close())
 	}()
 	client, err := redisclient.Open(s.URL, redisclient.Config{Timeout: 10 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer client.Close() //nolint:errcheck // ends with the test
 	store, err := redisratelimit.New(client, redisratelimit.Config{Name: "steps"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	plan := &driver.Plan{Rate: 1, LowRate: 1, Burst: 500, LowBurst: 300, Delay: 20 * time.Millisecond, Yield: 20 * time.Millisecond}
 	take := func(p ratelimit.Priority) int {
 		t.Helper()
 		g, err := store.Acquire(t.Context(), plan, driver.Ask{Runs: []driver.Run{{Priority: p, Size: 1, Count: 1000}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return g.Runs[0].Granted
 	}
 	if err := s.step(t.Context(), "steps", time.Hour); err == nil || !strings.Contains(err.Error(), "no state") {
 		t.Errorf("a step of nothing: %v", err)
 	}
 	few := 100 // the permits that a long stop of the machine brings in
-	if n := take(ratelimit.High); n != 0 {
-		t.Errorf("%d of missing state", n)
-	}
+	assert.Equal(t, 0, take(ratelimit.High), "of missing state")
 	for _, c := range []struct {
 		by          time.Duration
 		p           ratelimit.Priority
@@ -62,9 +53,7 @@ func TestStepIsAStep(t *testing.T) {
 		{200 * time.Second, ratelimit.High, 200, 200 + few},
 		{200 * time.Second, ratelimit.Low, 200, 200 + few},
 	} {
-		if err := s.step(t.Context(), "steps", c.by); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.step(t.Context(), "steps", c.by))
 		if n := take(c.p); n < c.least || n > c.most {
 			t.Errorf("after a step of %v: %d of %v, want %d to %d", c.by, n, c.p, c.least, c.most)
 		}

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/upstream"
 	"github.com/millrace-go/millrace/examples/boxoffice/upstream/boottime"
 )
@@ -26,19 +29,13 @@ func TestStamp(t *testing.T) {
 	errs := make(chan error, 1)
 	go func() { n, err := s.Write(head); _ = n; errs <- err }()
 	req, err := http.ReadRequest(bufio.NewReader(server))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := <-errs; err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, <-errs)
 	at, err := strconv.ParseInt(req.Header.Get(upstream.HeaderSentAt), 10, 64)
 	if err != nil || time.Duration(at) < before || time.Duration(at) > boottime.Now() {
 		t.Errorf("sent at %q, %v; it was %d before", req.Header.Get(upstream.HeaderSentAt), err, before)
 	}
-	if string(head) != original {
-		t.Error("the writer changed what it was given")
-	}
+	assert.Equal(t, original, string(head), "the writer changed what it was given")
 	if req.Header.Get(upstream.HeaderPriority) != "high" || written.Load() != 1 {
 		t.Errorf("%v, %d written", req.Header, written.Load())
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9/logging"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -28,9 +29,7 @@ func TestMain(m *testing.M) {
 func small(t *testing.T) config {
 	t.Helper()
 	c, err := parse([]string{"--seconds", "1", "--workers", "2", "--plain", "--seed", "1", "--redis-server", redisServer(t)}, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c.hard, c.rate, c.low, c.lead = 100, 80, 60, 300*time.Millisecond
 	c.program, c.prefix, c.temp = os.Args[0], []string{"child"}, t.TempDir()
 	return c

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
 )
 
@@ -30,9 +33,7 @@ func TestDecided(t *testing.T) {
 	}{
 		{good, 1, true}, {missing, 1, false}, {missing, 2, false}, {missing, 3, true}, {late, 1, false}, {late, 3, true}, {worse, 1, true},
 	} {
-		if got := decided(row{verdict: c.v, try: c.try}); got != c.want {
-			t.Errorf("%+v on try %d: %v", c.v, c.try, got)
-		}
+		assert.Equalf(t, c.want, decided(row{verdict: c.v, try: c.try}), "%+v on try %d", c.v, c.try)
 	}
 }
 
@@ -64,9 +65,7 @@ func TestTable(t *testing.T) {
 	}
 	text := table(c, rows)
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	if len(lines) != len(rows)+1 {
-		t.Fatalf("%d lines:\n%s", len(lines), text)
-	}
+	require.Lenf(t, lines, len(rows)+1, "%d lines:\n%s", len(lines), text)
 	for i, words := range [][]string{
 		{"act", "of 450/s", "fullest second", "by sending", "permits expired", "verdict"},
 		{"low wants all  ", " 10 ", " 100.0 ", " 350.0 ", "100.0 %", " 490 ", " 489 ", " 380 ", "missed"},
@@ -80,13 +79,9 @@ func TestTable(t *testing.T) {
 	}
 	notes := remarks(rows, 0)
 	for _, w := range []string{"low wants all\n    - 97.0 %", "low alone wants all\n    - 501 calls", "proves nothing"} {
-		if !strings.Contains(notes, w) {
-			t.Errorf("no %q in\n%s", w, notes)
-		}
+		assert.Containsf(t, notes, w, "no %q in\n%s", w, notes)
 	}
-	if end := conclusion(c, rows[1:2], 3*time.Second); end != "At most 489 calls of 500 were sent within any second. It took 3 s." {
-		t.Error(end)
-	}
+	assert.Equal(t, "At most 489 calls of 500 were sent within any second. It took 3 s.", conclusion(c, rows[1:2], 3*time.Second))
 	for _, c := range []struct {
 		row  row
 		err  error
@@ -105,15 +100,11 @@ func TestTable(t *testing.T) {
 
 func TestPreface(t *testing.T) {
 	text, err := preface(full(t), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, w := range []string{
 		"Burst 31 + Rate 450 * (1 s + Delay 20ms) + Processes 10 = 500 <= HardLimit 500",
 		"2 (ClockSteps) * Burst 15", "LowBurst 24 + LowRate 350", "Transit 0",
 	} {
-		if !strings.Contains(text, w) {
-			t.Errorf("no %q in\n%s", w, text)
-		}
+		assert.Containsf(t, text, w, "no %q in\n%s", w, text)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/driver"
@@ -156,9 +158,7 @@ func TestNothingProven(t *testing.T) {
 func judgeFine(t *testing.T, e evidence) {
 	t.Helper()
 	for _, f := range findings(e) {
-		if !f.OK {
-			t.Errorf("%s: %s", f.Name, f.Detail)
-		}
+		assert.Truef(t, f.OK, "%s: %s", f.Name, f.Detail)
 	}
 }
 

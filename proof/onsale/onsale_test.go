@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
@@ -37,14 +39,10 @@ func TestRun(t *testing.T) {
 		}
 		text := out.String()
 		for _, want := range []string{"Kendall tau 1.000000: 0 of ", "\n 24 s  arrived 2,000 ", "ok      places taken beyond the threshold, by each answer of the store  0 in "} {
-			if !strings.Contains(text, want) {
-				t.Errorf("%q is not in\n%s", want, text)
-			}
+			assert.Containsf(t, text, want, "%q is not in\n%s", want, text)
 		}
 		for _, not := range []string{"BROKEN", " refused", "  late by", "\n  gone                   0 ", ", 0 did not come", ", 0 left the line, ", ", 0 crashed"} {
-			if strings.Contains(text, not) {
-				t.Errorf("%q is in\n%s", not, text)
-			}
+			assert.NotContainsf(t, text, not, "%q is in\n%s", not, text)
 		}
 	})
 }
@@ -102,9 +100,7 @@ func TestRunOnRedis(t *testing.T) {
 	if err := Run(t.Context(), cfg, &out); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
-	if !strings.Contains(out.String(), " B for each of ") {
-		t.Errorf("it does not say what Redis needs:\n%s", &out)
-	}
+	assert.Containsf(t, out.String(), " B for each of ", "it does not say what Redis needs:\n%s", &out)
 }
 
 // A given Redis is left as it was.
@@ -117,13 +113,9 @@ func TestRunOnGivenRedis(t *testing.T) {
 	if err := Run(t.Context(), cfg, &out); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
-	if !strings.Contains(out.String(), "the given Redis") {
-		t.Errorf("it does not say whose Redis it was:\n%s", &out)
-	}
+	assert.Containsf(t, out.String(), "the given Redis", "it does not say whose Redis it was:\n%s", &out)
 	client, err := redisdb.Open(cfg.URL, redisdb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer client.Close() //nolint:errcheck // ends with the test
 	if keys, err := client.Keys(t.Context(), "*"+cfg.Event+"*").Result(); err != nil || len(keys) > 0 {
 		t.Errorf("%v is left (%v)", keys, err)

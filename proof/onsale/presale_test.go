@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/queue/driver"
@@ -47,9 +49,7 @@ func TestPresale(t *testing.T) {
 			t.Fatalf("%v\n%s", err, &out)
 		}
 		for _, want := range []string{"2,000 leaves of 2,000 people", "0 of 2,000 are not; 50 are inside"} {
-			if !strings.Contains(out.String(), want) {
-				t.Errorf("%q is not in\n%s", want, &out)
-			}
+			assert.Containsf(t, out.String(), want, "%q is not in\n%s", want, &out)
 		}
 	})
 }

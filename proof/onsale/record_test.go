@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/driver"
 )
@@ -41,9 +43,8 @@ func TestInOrder(t *testing.T) {
 			store.admission.Admitted = append(store.admission.Admitted, driver.Admitted{User: user(n), Order: 100 + int64(n)})
 		}
 		now, store.took = from, func() { now = to }
-		if _, err := s.Admit(t.Context(), "on-sale", driver.Rules{}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := s.Admit(t.Context(), "on-sale", driver.Rules{})
+		require.NoError(t, err)
 	}
 	admit(50, 60, 20, 2) // is wrong, and stays so
 	admit(10, 20, 8, 11, 13)

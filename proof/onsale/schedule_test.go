@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // Each person acts when due and as often as wished, and nothing runs afterwards.
@@ -48,8 +50,6 @@ func TestLateness(t *testing.T) {
 		if late := s.lateness(); late < 3*time.Second || late > 3*time.Second+2*resolution {
 			t.Errorf("%v late", late)
 		}
-		if late := s.lateness(); late != 0 {
-			t.Errorf("%v late since", late)
-		}
+		assert.EqualValues(t, 0, s.lateness(), "late since")
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // TestWaits: nine of ten people are told a wait within a factor of two of the truth,
@@ -16,9 +18,7 @@ func TestWaits(t *testing.T) {
 	for _, w := range AllWaits(7) {
 		t.Run(w.Name, func(t *testing.T) {
 			r, err := w.Run(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			first := 0.7
 			if misleading[w.Name] {
 				first = 0
@@ -39,9 +39,7 @@ func TestWaitsFindLies(t *testing.T) {
 	w.Active = 10 * time.Hour
 	w.Stay = func(*rand.Rand) time.Duration { return 5 * time.Minute }
 	r, err := w.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if r.First > 0.1 || r.Half < 0.8 {
 		t.Errorf("%+v: at the opening nobody can know, and halfway everybody does", r)
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/proof/place"
 	"github.com/millrace-go/millrace/proof/report"
 )
@@ -27,13 +29,9 @@ func TestRunGrowth(t *testing.T) {
 		}
 	}
 	at, err := place.Postgres(cfg.URL, "public")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	db, err := at.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close() //nolint:errcheck // ends with the test
 	var left int
 	if err := db.QueryRow(`SELECT count(*) FROM pg_namespace WHERE nspname LIKE $1`, cfg.Prefix+"%").Scan(&left); err != nil || left > 0 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -112,9 +113,7 @@ func recorded(t *testing.T, s report.Section) {
 		t.Errorf("%d charts, %d claims, %d settings", len(s.Charts), len(s.Claims), len(s.Settings))
 	}
 	for _, c := range s.Claims {
-		if !c.Judged().Known() {
-			t.Errorf("%+v", c)
-		}
+		assert.Truef(t, c.Judged().Known(), "%+v", c)
 	}
 }
 

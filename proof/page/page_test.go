@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/proof/report"
 )
 
@@ -53,9 +56,7 @@ func example() []Entry {
 func made(t *testing.T, entries []Entry) Page {
 	t.Helper()
 	p, err := Make(entries)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p
 }
 
@@ -64,31 +65,21 @@ func TestGolden(t *testing.T) {
 	results, all := filepath.Join("testdata", "results"), example()
 	if *update {
 		for _, e := range all[:2] {
-			if err := report.Save(results, e.Result); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, report.Save(results, e.Result))
 		}
-		if err := made(t, all).Write("testdata"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, made(t, all).Write("testdata"))
 	}
 	for i := range all {
 		all[i].Measured, all[i].Result = false, report.Section{}
 	}
 	all, err := Read(results, all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p := made(t, all)
 	if err := p.Differs("testdata"); err != nil {
 		t.Errorf("%v; look at it, and then: go test ./proof/page -update", err)
 	}
-	if len(p.Plots) != 2 {
-		t.Errorf("%d plots", len(p.Plots))
-	}
-	if fresh := made(t, example()); !bytes.Equal(fresh.Text, p.Text) {
-		t.Error("results make another page after they were saved and read")
-	}
+	assert.Len(t, p.Plots, 2, "plots")
+	assert.True(t, bytes.Equal(made(t, example()).Text, p.Text), "results make another page after they were saved and read")
 }
 
 // A count is written as a number; an unknown one is a dash.
@@ -111,9 +102,7 @@ func TestMisses(t *testing.T) {
 		"**Not measured:** append's part",
 		"| an empty round trip | 0.031 of its time | – |",
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is missing in\n%s", want, text)
-		}
+		assert.Containsf(t, text, want, "%q is missing in\n%s", want, text)
 	}
 }
 
@@ -128,16 +117,12 @@ func TestMarks(t *testing.T) {
 	if text := string(p.Text); !strings.Contains(text, "yes (dirty tree)") || !strings.Contains(text, "no commit has") || !strings.Contains(text, "A quick run") {
 		t.Error(text)
 	}
-	if !bytes.Contains(p.Plots["growth-outbox-rate.svg"], []byte("QUICK RUN")) {
-		t.Error("the plot of a quick run does not say so")
-	}
+	assert.True(t, bytes.Contains(p.Plots["growth-outbox-rate.svg"], []byte("QUICK RUN")), "the plot of a quick run does not say so")
 }
 
 func TestUnmeasured(t *testing.T) {
 	all := example()
-	if text := string(made(t, all).Text); !strings.Contains(text, "Not measured yet. To measure it: `make bench ONLY=queue`") {
-		t.Error(text)
-	}
+	assert.Contains(t, string(made(t, all).Text), "Not measured yet. To measure it: `make bench ONLY=queue`")
 	for i := range all {
 		all[i].Measured = false
 	}
@@ -149,16 +134,10 @@ func TestUnmeasured(t *testing.T) {
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	p := made(t, example())
-	if err := p.Write(dir); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Differs(dir); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, p.Write(dir))
+	assert.NoError(t, p.Differs(dir))
 	one := made(t, example()[:1])
-	if err := one.Write(dir); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, one.Write(dir))
 	left, err := filepath.Glob(filepath.Join(dir, "plots", "*"))
 	if err != nil || len(left) != 1 {
 		t.Errorf("%v, %v", left, err)
@@ -174,12 +153,8 @@ func TestDiffers(t *testing.T) {
 		filepath.Join("plots", "x.svg is of no section"): func(dir string) error { return os.WriteFile(filepath.Join(dir, "plots", "x.svg"), nil, 0o600) },
 	} {
 		dir := t.TempDir()
-		if err := p.Write(dir); err != nil {
-			t.Fatal(err)
-		}
-		if err := spoil(dir); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Write(dir))
+		require.NoError(t, spoil(dir))
 		if err := p.Differs(dir); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)
 		}
@@ -188,9 +163,7 @@ func TestDiffers(t *testing.T) {
 
 func TestRead(t *testing.T) {
 	dir, all := t.TempDir(), example()
-	if err := report.Save(dir, all[0].Result); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, report.Save(dir, all[0].Result))
 	for i := range all {
 		all[i].Measured = false
 	}
@@ -198,9 +171,7 @@ func TestRead(t *testing.T) {
 	if err != nil || !got[0].Measured || got[1].Measured || len(got[0].Result.Claims) != 4 || all[0].Measured {
 		t.Errorf("%v, %+v", err, got)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "queue.json"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "queue.json"), []byte("{"), 0o600))
 	if _, err := Read(dir, all); err == nil || !strings.Contains(err.Error(), "queue.json") {
 		t.Errorf("%v", err)
 	}

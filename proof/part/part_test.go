@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 )
 
@@ -49,9 +51,7 @@ func answer(_ context.Context, line string) (string, error) {
 func start(t *testing.T, args ...string) *Part {
 	t.Helper()
 	p, err := Start(t.Context(), "the-part", args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p
 }
 
@@ -63,9 +63,7 @@ func TestAsk(t *testing.T) {
 			t.Errorf("%v, %v; want %v", got, err, want)
 		}
 	}
-	if err := p.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, p.Close())
 }
 
 func TestTrouble(t *testing.T) {
@@ -78,9 +76,7 @@ func TestTrouble(t *testing.T) {
 	if got, err := p.Ask(t.Context(), "1"); err != nil || len(got) != 1 {
 		t.Errorf("after trouble it answers nothing more: %v, %v", got, err)
 	}
-	if err := p.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, p.Close())
 }
 
 func TestEnded(t *testing.T) {
@@ -88,12 +84,8 @@ func TestEnded(t *testing.T) {
 	if _, err := p.Ask(t.Context(), "end"); err == nil || !strings.Contains(err.Error(), "it has ended") {
 		t.Error(err)
 	}
-	if err := p.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := (*Part)(nil).Close(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, p.Close())
+	assert.NoError(t, (*Part)(nil).Close())
 }
 
 func TestClose(t *testing.T) {
@@ -106,17 +98,13 @@ func TestClose(t *testing.T) {
 func TestLate(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	p, err := Start(ctx, "the-part")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p.patience = 10 * time.Millisecond
 	if _, err := p.Ask(t.Context(), "hang"); err == nil || !strings.Contains(err.Error(), "no answer within 10ms") {
 		t.Error(err)
 	}
 	end()
-	if err := p.Close(); err == nil {
-		t.Error("a killed part has ended well")
-	}
+	assert.Error(t, p.Close(), "a killed part has ended well")
 }
 
 func TestOutput(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
@@ -22,31 +24,20 @@ func TestPlacesAreMadeAndDropped(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := open(t)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer p.Drop(context.WithoutCancel(t.Context()))
-			if err := p.Recreate(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, p.Recreate(t.Context()))
 			db, err := p.Open()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer db.Close()
 			var in string
 			if err := db.QueryRow(`SELECT ` + map[string]string{"postgres": "current_schema()", "mariadb": "database()", "mysql": "database()"}[name]).Scan(&in); err != nil || in != "bench_place_test" {
 				t.Fatalf("tables are made in %q (%v)", in, err)
 			}
-			if _, err := db.Exec(`CREATE TABLE a (b integer)`); err != nil {
-				t.Fatal(err)
-			}
-			if err := p.Settle(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if err := p.Recreate(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			_, err = db.Exec(`CREATE TABLE a (b integer)`)
+			require.NoError(t, err)
+			require.NoError(t, p.Settle(t.Context()))
+			require.NoError(t, p.Recreate(t.Context()))
 			if _, err := db.Exec(`SELECT b FROM a`); err == nil {
 				t.Error("the table outlived its place")
 			}

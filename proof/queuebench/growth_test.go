@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/proof/report"
@@ -43,13 +45,9 @@ func TestRunGrowthOnGivenServer(t *testing.T) {
 	cfg := growth()
 	cfg.URL, cfg.Rounds = servicetest.Redis(t), 1
 	t.Setenv("PATH", t.TempDir()) // no redis-server there
-	if err := RunGrowth(t.Context(), cfg, report.To(&bytes.Buffer{})); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, RunGrowth(t.Context(), cfg, report.To(&bytes.Buffer{})))
 	client, err := redisdb.Open(cfg.URL, redisdb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer client.Close() //nolint:errcheck // ends with the test
 	if keys, err := client.Keys(t.Context(), "*"+cfg.Event+"*").Result(); err != nil || len(keys) > 0 {
 		t.Errorf("%v is left (%v)", keys, err)

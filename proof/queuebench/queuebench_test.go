@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/redisdb"
@@ -55,13 +57,9 @@ func TestRunOnGivenServer(t *testing.T) {
 	cfg := config()
 	cfg.URL = servicetest.Redis(t)
 	t.Setenv("PATH", t.TempDir()) // no redis-server there
-	if text := smoke(t, cfg); !strings.Contains(text, "others do with the given one") {
-		t.Errorf("it does not say whose Redis it was:\n%s", text)
-	}
+	assert.Contains(t, smoke(t, cfg), "others do with the given one", "it does not say whose Redis it")
 	client, err := redisdb.Open(cfg.URL, redisdb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer client.Close() //nolint:errcheck // ends with the test
 	keys, err := client.Keys(t.Context(), "*"+cfg.Event+"*").Result()
 	if err != nil || len(keys) > 0 {
@@ -115,9 +113,7 @@ func TestShuffled(t *testing.T) {
 		people[i] = person{id, "ticket of " + id, int64(i)}
 	}
 	crowd := shuffled(people, rand.New(rand.NewPCG(1, 2)))
-	if slices.Equal(crowd, people) {
-		t.Error("they stand as before")
-	}
+	assert.False(t, slices.Equal(crowd, people), "they stand as before")
 	slices.SortFunc(crowd, func(a, b person) int { return int(a.order - b.order) })
 	if !slices.Equal(crowd, people) {
 		t.Error("they are not who they were")

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -21,9 +23,7 @@ func own(t *testing.T) *Server {
 		servicetest.Missing(t, "needs redis-server in PATH (Debian: redis-server)")
 	}
 	s, err := Open(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -33,22 +33,14 @@ func TestOwn(t *testing.T) {
 	s := own(t)
 	client := s.Client(1)
 	before, err := s.Used(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := client.Set(t.Context(), "key", make([]byte, 1<<20), 0).Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, client.Set(t.Context(), "key", make([]byte, 1<<20), 0).Err())
 	after, err := s.Used(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, calls := after.Since(before, []string{"set"}); calls != 1 || after.Memory-before.Memory < 1<<20 || after.CPU <= 0 {
 		t.Errorf("%d calls, %d bytes more, %v", calls, after.Memory-before.Memory, after.CPU)
 	}
-	if err := errors.Join(client.Close(), s.Close()); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, errors.Join(client.Close(), s.Close()))
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 		t.Errorf("%v is left (%v)", left, err)
 	}
@@ -58,9 +50,7 @@ func TestGiven(t *testing.T) {
 	other := own(t)
 	t.Setenv("PATH", t.TempDir()) // no redis-server there
 	s, err := Open(t.Context(), other.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if s.Own {
 		t.Error("a given server is taken for an own one")
 	}
@@ -68,15 +58,9 @@ func TestGiven(t *testing.T) {
 	if err != nil || b.AtOnce() != b.Waited || b.Command != 0 {
 		t.Errorf("%+v, %v", b, err)
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := other.admin.Ping(t.Context()).Err(); err != nil {
-		t.Errorf("the given server was ended: %v", err)
-	}
-	if err := other.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, s.Close())
+	assert.NoError(t, other.admin.Ping(t.Context()).Err(), "the given server was ended")
+	assert.NoError(t, other.Close())
 	if _, err := Open(t.Context(), ""); err == nil {
 		t.Error("there is neither a server nor a URL, and no error")
 	}
@@ -100,9 +84,7 @@ func TestBlocked(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if b.AtOnce() != b.Command || b.Command < long*time.Millisecond || b.Waited < long*time.Millisecond/2 {
 		t.Errorf("%+v", b)
 	}
@@ -119,9 +101,7 @@ func TestBlockedAndBusy(t *testing.T) {
 	defer s.Close() //nolint:errcheck // ends with the test
 	client := s.Client(1)
 	defer client.Close() //nolint:errcheck // ends with the test
-	if err := client.ConfigSet(t.Context(), "busy-reply-threshold", "20").Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, client.ConfigSet(t.Context(), "busy-reply-threshold", "20").Err())
 	b, err := s.Blocked(t.Context(), func() error { return client.Eval(t.Context(), sleep, nil, 200).Err() })
 	if err != nil || b.Waited < 100*time.Millisecond {
 		t.Errorf("%+v, %v", b, err)
@@ -147,22 +127,14 @@ func TestRestart(t *testing.T) {
 	own(t).Close() //nolint:errcheck // there is a program
 	for _, keep := range []bool{false, true} {
 		s, err := Start(t.Context(), Config{Dir: t.TempDir(), Keep: keep})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		client := s.Client(1)
-		if err := client.Do(t.Context(), "SET", "key", 1).Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, client.Do(t.Context(), "SET", "key", 1).Err())
 		s.Kill()
-		if err := s.Restart(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Restart(t.Context()))
 		if n, err := client.Exists(t.Context(), "key").Result(); err != nil || n == 1 != keep {
 			t.Errorf("keep %v: %d keys, %v", keep, n, err)
 		}
-		if err := errors.Join(client.Close(), s.Close()); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, errors.Join(client.Close(), s.Close()))
 	}
 }

@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestMedian(t *testing.T) {
@@ -19,9 +22,7 @@ func TestMedian(t *testing.T) {
 		of   []int
 		want int
 	}{{nil, 0}, {[]int{7}, 7}, {[]int{9, 1, 5}, 5}} {
-		if got := Median(c.of, id); got != c.want {
-			t.Errorf("median of %v: %d, want %d", c.of, got, c.want)
-		}
+		assert.Equalf(t, c.want, Median(c.of, id), "median of %v", c.of)
 	}
 }
 
@@ -97,9 +98,7 @@ func TestRoundsAreTold(t *testing.T) {
 	var told []int
 	r.OnRound(func(round, of int) { told = append(told, round, of) })
 	r.Round(2, 2)
-	if !reflect.DeepEqual(told, []int{2, 2}) {
-		t.Errorf("%v", told)
-	}
+	assert.Truef(t, reflect.DeepEqual(told, []int{2, 2}), "%v", told)
 }
 
 // example is a section with all fields.
@@ -124,9 +123,7 @@ func TestSaveAndLoad(t *testing.T) {
 		t.Fatalf("%v, %v", ok, err)
 	}
 	want := example()
-	if err := Save(dir, want); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Save(dir, want))
 	got, ok, err := Load(dir, "drain")
 	if err != nil || !ok {
 		t.Fatal(ok, err)
@@ -136,9 +133,7 @@ func TestSaveAndLoad(t *testing.T) {
 	}
 	want.Format = Format
 	a, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b, err := json.Marshal(got)
 	if err != nil || string(a) != string(b) {
 		t.Errorf("%v\n%s\n%s", err, a, b)
@@ -150,27 +145,19 @@ func TestSaveReplacesOne(t *testing.T) {
 	s := example()
 	for _, name := range []string{"one", "two"} {
 		s.Name = name
-		if err := Save(dir, s); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, Save(dir, s))
 	}
 	s.Seconds = 7
-	if err := Save(dir, s); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Save(dir, s))
 	one, _, _ := Load(dir, "one")
 	two, _, _ := Load(dir, "two")
 	if one.Seconds != 0 || two.Seconds != 7 {
 		t.Errorf("%v, %v", one.Seconds, two.Seconds)
 	}
 	// A result that cannot be put in its place leaves nothing behind.
-	if err := os.Mkdir(filepath.Join(dir, "three.json"), 0o750); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "three.json"), 0o750))
 	s.Name = "three"
-	if err := Save(dir, s); err == nil {
-		t.Error("a folder was replaced")
-	}
+	assert.Error(t, Save(dir, s), "a folder was replaced")
 	left, err := filepath.Glob(filepath.Join(dir, ".saving-*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("%v is left (%v)", left, err)
@@ -180,9 +167,7 @@ func TestSaveReplacesOne(t *testing.T) {
 func TestLoadRefuses(t *testing.T) {
 	dir := t.TempDir()
 	for says, text := range map[string]string{"format 0": `{"name":"a"}`, `section "b"`: `{"format":1,"name":"b"}`, "unexpected end": `{`, "invalid syntax": `{"figures":[{"median":"x"}]}`} {
-		if err := os.WriteFile(filepath.Join(dir, "a.json"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "a.json"), []byte(text), 0o600))
 		if _, _, err := Load(dir, "a"); err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "a.json") {
 			t.Errorf("%s: %v", text, err)
 		}

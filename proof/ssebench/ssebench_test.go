@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/proof/part"
@@ -69,9 +71,7 @@ func TestChildrenTellTheirTrouble(t *testing.T) {
 		"no contender": {"server", "nobody", "200", "1s"}, "is no part": {"nothing"}, "invalid syntax": {"crowd", "127.0.0.1:1", "many"},
 	} {
 		c, err := part.Start(t.Context(), Part, args...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := c.Next(t.Context()); err == nil {
 			t.Errorf("%q answers", args)
 		}
@@ -80,17 +80,13 @@ func TestChildrenTellTheirTrouble(t *testing.T) {
 		}
 	}
 	c, err := part.Start(t.Context(), Part, "crowd", "127.0.0.1:1", "1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for what, says := range map[string]string{"open": "refused", "dance": "what is"} {
 		if _, err := c.Ask(t.Context(), "%s", what); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", what, err, says)
 		}
 	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, c.Close())
 }
 
 // Counted events have the announced size, and are counted once.

@@ -13,6 +13,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -53,9 +56,7 @@ func plots() map[string]interface{ SVG() ([]byte, error) } {
 func TestGolden(t *testing.T) {
 	for name, plot := range plots() {
 		got, err := plot.SVG()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		path := filepath.Join("testdata", name+".svg")
 		if *update {
 			if err := os.WriteFile(path, got, 0o644); err != nil { //nolint:gosec // a golden file is for everybody
@@ -63,21 +64,15 @@ func TestGolden(t *testing.T) {
 			}
 		}
 		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s has changed; look at it, and then: go test ./proof/svgplot -update", path)
-		}
+		require.NoError(t, err)
+		assert.Truef(t, bytes.Equal(got, want), "%s has changed; look at it, and then: go test ./proof/svgplot -update", path)
 	}
 }
 
 func TestWellFormed(t *testing.T) {
 	for name, plot := range plots() {
 		svg, err := plot.SVG()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for d := xml.NewDecoder(bytes.NewReader(svg)); ; {
 			if _, err := d.Token(); errors.Is(err, io.EOF) {
 				break
@@ -97,14 +92,10 @@ var (
 func TestInside(t *testing.T) {
 	for name, plot := range plots() {
 		svg, err := plot.SVG()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text := string(svg)
 		height, err := strconv.ParseFloat(tall.FindStringSubmatch(text)[1], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, c := range []struct {
 			of   *regexp.Regexp
 			most float64
@@ -125,9 +116,7 @@ func TestInside(t *testing.T) {
 func TestGoalsAndLimits(t *testing.T) {
 	count := func(name, what string) int {
 		svg, err := plots()[name].SVG()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return strings.Count(string(svg), what)
 	}
 	for _, c := range []struct {
@@ -163,13 +152,9 @@ func TestNothing(t *testing.T) {
 
 func TestNumber(t *testing.T) {
 	for want, v := range map[string]float64{"0": 0, "0.001": 0.001, "0.250": 0.25, "0.104": 0.1041, "1.00": 0.9996, "7.13": 7.126, "12.3": 12.34, "354": 354.4, "1,234,568": 1_234_567.8, "-1,000": -1000} {
-		if got := Number(v); got != want {
-			t.Errorf("%v: %q, want %q", v, got, want)
-		}
+		assert.Equalf(t, want, Number(v), "%v", v)
 	}
 	for want, v := range map[string]float64{"1": 1, "1 k": 1000, "2.5 M": 2.5e6, "3 G": 3e9, "0.1": 0.1} {
-		if got := short(v); got != want {
-			t.Errorf("%v: %q, want %q", v, got, want)
-		}
+		assert.Equalf(t, want, short(v), "%v", v)
 	}
 }

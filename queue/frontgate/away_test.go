@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/queue/frontgate"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
@@ -21,9 +23,8 @@ func TestStoreAway(t *testing.T) {
 		g := newGate(t, store, frontgate.Config{})
 		activate(t, g)
 		first, second := assign(t, g), assign(t, g)
-		if _, err := g.Advance(t.Context(), event, 1); err != nil {
-			t.Fatal(err)
-		}
+		_, err := g.Advance(t.Context(), event, 1)
+		require.NoError(t, err)
 		admitted := check(t, g, first.RequestID)
 		store.set(true)
 		time.Sleep(3*time.Second - time.Millisecond)
@@ -47,7 +48,7 @@ func TestStoreAway(t *testing.T) {
 		if asked := store.states.Load() - before; asked > 1 {
 			t.Errorf("2,000 polls asked the store %d times while it is away", asked)
 		}
-		_, err := g.Assign(t.Context(), event, "")
+		_, err = g.Assign(t.Context(), event, "")
 		refused("assign", err)
 		_, _, err = g.Decide(t.Context(), event, "", "")
 		refused("without a token", err)

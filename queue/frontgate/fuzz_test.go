@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/queue/frontgate"
 )
@@ -17,13 +19,9 @@ func FuzzAdvance(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body string) {
 		g, err := frontgate.New(memory(t), ring(t, secret), frontgate.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		h, err := frontgate.NewHandlers(g, frontgate.HTTPConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		activate(t, g)
 		for range 3 {
 			assign(t, g)
@@ -33,9 +31,7 @@ func FuzzAdvance(f *testing.F) {
 		w := httptest.NewRecorder()
 		h.Advance(w, r)
 		state, err := g.Status(t.Context(), event)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		switch {
 		case state.Serving < 0 || state.Serving > state.Assigned || state.Assigned != 3:
 			t.Fatalf("%q: %+v", body, state)
@@ -54,9 +50,7 @@ func FuzzCheck(f *testing.F) {
 	f.Add(event, requests.Seal(seal.Request{Event: event, Position: 1, Epoch: 1}))
 	f.Fuzz(func(t *testing.T, of, id string) {
 		g, err := frontgate.New(memory(t), ring(t, secret), frontgate.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if turn, err := g.Check(t.Context(), of, id, ""); err == nil && turn.Admitted {
 			t.Fatalf("%q passed the gate of %q: %+v", id, of, turn)
 		}

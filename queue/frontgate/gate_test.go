@@ -9,6 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue/frontgate"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 	"github.com/millrace-go/millrace/queue/token"
@@ -35,9 +38,8 @@ func TestJourney(t *testing.T) {
 				t.Errorf("before the first round: %+v of %+v", turn, p)
 			}
 		}
-		if _, err := g.Advance(ctx, event, 0); err != nil {
-			t.Fatal(err)
-		}
+		_, err := g.Advance(ctx, event, 0)
+		require.NoError(t, err)
 		for i, p := range places {
 			turn := check(t, g, p.RequestID)
 			if turn.Admitted != (i < 2) || turn.Serving != 2 || (turn.Token != "") != turn.Admitted {
@@ -105,9 +107,7 @@ func TestPositionsUniqueAndDense(t *testing.T) {
 			t.Fatalf("of %d positions the %d. is %d", len(given), i+1, one)
 		}
 	}
-	if len(given) != instances*callers*calls {
-		t.Errorf("%d positions", len(given))
-	}
+	assert.Len(t, given, instances*callers*calls, "positions")
 }
 
 // Calls that arrive while a call is in flight share the next one.

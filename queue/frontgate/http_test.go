@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue/frontgate"
 )
 
@@ -102,9 +105,7 @@ func TestHTTP(t *testing.T) {
 	if next := waiting.body["nextPoll"].(float64); next < 2 || next > 15 || waiting.body["estimatedWait"].(float64) <= 0 {
 		t.Errorf("%s", waiting.Body)
 	}
-	if len(waiting.Result().Cookies()) != 0 {
-		t.Error("a cookie before admission")
-	}
+	assert.Empty(t, waiting.Result().Cookies(), "a cookie before admission")
 	s.ask("POST", "/api/admin/vwr/advance/show-1", `{"by":1}`).is(t, 200, map[string]any{"servingCounter": 1.0, "advanced": 1.0, "waiting": 1.0})
 	admitted := s.ask("GET", path, "")
 	admitted.is(t, 200, map[string]any{"admitted": true, "position": 1.0, "servingCounter": 1.0, "nextPoll": 0.0})
@@ -219,9 +220,7 @@ func TestHTTPAway(t *testing.T) {
 	token := s.ask("GET", "/vwr/check/show-1/"+id, "").body["token"].(string)
 	fresh := newGate(t, s.store, frontgate.Config{Refresh: time.Nanosecond}) // a process that knows nothing
 	h, err := frontgate.NewHandlers(fresh, frontgate.HTTPConfig{RetryAfter: 1500 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.store.set(true)
 	for name, handler := range map[string]http.Handler{
 		"assign": http.HandlerFunc(h.Assign), "check": http.HandlerFunc(h.Check), "guard": http.HandlerFunc(h.Guard),

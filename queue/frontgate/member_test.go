@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/golang-jwt/jwt/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/queue/frontgate"
 )
@@ -21,9 +23,8 @@ func TestAPositionIsItsMembers(t *testing.T) {
 	activate(t, s.gate)
 	ann := s.ask("POST", "/vwr/assign/show-1", "", by("ann")).body["requestId"].(string)
 	all := s.ask("POST", "/vwr/assign/show-1", "").body["requestId"].(string)
-	if _, err := s.gate.Advance(t.Context(), "show-1", 2); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.gate.Advance(t.Context(), "show-1", 2)
+	require.NoError(t, err)
 	tokens := map[string]string{}
 	for _, c := range []struct {
 		id, member string
@@ -46,13 +47,9 @@ func TestAPositionIsItsMembers(t *testing.T) {
 			t.Errorf("the token, brought by %q, has position %d, %v; want %d", c.member, position, err, c.position)
 		}
 		want := map[bool]int{true: http.StatusOK, false: http.StatusFound}[c.position > 0]
-		if a := s.ask("GET", "/events/show-1", "", by(c.member), header(tokens[c.id])); a.Code != want {
-			t.Errorf("the page, for %q: %d, want %d", c.member, a.Code, want)
-		}
+		assert.Equalf(t, want, s.ask("GET", "/events/show-1", "", by(c.member), header(tokens[c.id])).Code, "the page, for %q", c.member)
 		r, err := http.NewRequestWithContext(t.Context(), "POST", "/", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		by(c.member)(r)
 		header(tokens[c.id])(r)
 		if position, err := s.h.Position(r, "show-1"); position != c.position || err != nil {
@@ -81,9 +78,8 @@ func TestAMemberHasOnePosition(t *testing.T) {
 	if _, bob := take(by("bob")); first != 1 || again != 1 || bob != 3 {
 		t.Errorf("ann has positions %v and %v, bob %v; want 1, 1 and 3", first, again, bob)
 	}
-	if _, err := s.gate.Advance(t.Context(), "show-1", 1); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.gate.Advance(t.Context(), "show-1", 1)
+	require.NoError(t, err)
 	for _, id := range []string{phone, laptop} {
 		a := s.ask("GET", "/vwr/check/show-1/"+id, "", by("ann"))
 		a.is(t, 200, map[string]any{"admitted": true, "position": 1.0})
@@ -118,9 +114,8 @@ func TestAPositionIsItsBrowsers(t *testing.T) {
 		return s.ask("POST", "/vwr/assign/show-1", "", edit...).body["requestId"].(string)
 	}
 	ids := map[string]string{"own": taken(browser(own)), "short": taken(browser(short)), "posing": taken(browser(own), by("browser:x"))}
-	if _, err := s.gate.Advance(t.Context(), "show-1", 3); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.gate.Advance(t.Context(), "show-1", 3)
+	require.NoError(t, err)
 	tokens := map[string]string{}
 	for name, id := range ids {
 		with := browser(own)
@@ -149,11 +144,7 @@ func TestAPositionIsItsBrowsers(t *testing.T) {
 		if c.valid {
 			checked, page = http.StatusOK, http.StatusOK
 		}
-		if a := s.ask("GET", "/vwr/check/show-1/"+ids[c.name], "", c.by...); a.Code != checked {
-			t.Errorf("the check of %+v: %d", c, a.Code)
-		}
-		if a := s.ask("GET", "/events/show-1", "", append(c.by, header(tokens[c.name]))...); a.Code != page {
-			t.Errorf("the page of %+v: %d", c, a.Code)
-		}
+		assert.Equalf(t, checked, s.ask("GET", "/vwr/check/show-1/"+ids[c.name], "", c.by...).Code, "the check of %+v", c)
+		assert.Equalf(t, page, s.ask("GET", "/events/show-1", "", append(c.by, header(tokens[c.name]))...).Code, "the page of %+v", c)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue/frontgate"
 )
 
@@ -39,9 +41,8 @@ func TestWait(t *testing.T) {
 		store := memory(t)
 		g := newGate(t, store, frontgate.Config{Step: 10})
 		activate(t, g)
-		if _, err := store.Assign(t.Context(), event, 999); err != nil {
-			t.Fatal(err)
-		}
+		_, err := store.Assign(t.Context(), event, 999)
+		require.NoError(t, err)
 		place := assign(t, g) // 1000
 		if turn := check(t, g, place.RequestID); turn.Wait != 1000*time.Second {
 			t.Errorf("before the first round: %s, want 100 rounds of 10 s", turn.Wait)
@@ -51,9 +52,8 @@ func TestWait(t *testing.T) {
 		defer stop()
 		for range 24 {
 			time.Sleep(5 * time.Second)
-			if _, err := g.Advance(t.Context(), event, 5); err != nil {
-				t.Fatal(err)
-			}
+			_, err := g.Advance(t.Context(), event, 5)
+			require.NoError(t, err)
 			check(t, g, place.RequestID)
 		}
 		turn := check(t, g, place.RequestID)

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue/frontgate"
 	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
@@ -90,9 +92,8 @@ func TestLateAnswer(t *testing.T) {
 		all.Go(func() { check(t, g, place.RequestID) }) // asks, and is answered of before
 		synctest.Wait()
 		time.Sleep(time.Millisecond)
-		if _, err := g.Advance(t.Context(), event, 1); err != nil {
-			t.Fatal(err)
-		}
+		_, err := g.Advance(t.Context(), event, 1)
+		require.NoError(t, err)
 		close(store.hold)
 		all.Wait()
 		if turn := check(t, g, place.RequestID); !turn.Admitted {

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/millrace-go/millrace/queue/frontgate"
@@ -40,9 +41,7 @@ func TestProperties(t *testing.T) {
 		steps := rapid.SliceOfN(rapid.Custom(drawStep), 10, 60).Draw(rt, "steps")
 		var broken error
 		synctest.Test(t, func(t *testing.T) { broken = play(t, steps) })
-		if broken != nil {
-			rt.Fatal(broken)
-		}
+		require.NoError(rt, broken)
 	})
 }
 

@@ -21,13 +21,9 @@ import (
 // positions in their order although they come in another, and later visitors.
 func TestRoom(t *testing.T) {
 	store, err := memqueue.New(memqueue.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	room, err := queue.New(store, ring(t, secret), queue.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx := t.Context()
 	if _, err := room.SetThreshold(ctx, event, 0); err != nil {
 		t.Fatal(err)
@@ -87,30 +83,22 @@ func TestRoom(t *testing.T) {
 // line has them behind all positions given out, and no other visitor moves.
 func TestASharedPositionMovesNobody(t *testing.T) {
 	store, err := memqueue.New(memqueue.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	room, err := queue.New(store, ring(t, secret), queue.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx := t.Context()
-	if _, err := room.SetThreshold(ctx, event, 0); err != nil {
-		t.Fatal(err)
-	}
+	_, err = room.SetThreshold(ctx, event, 0)
+	require.NoError(t, err)
 	g := newGate(t, memory(t), frontgate.Config{Line: room})
 	h, err := frontgate.NewHandlers(g, frontgate.HTTPConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	activate(t, g)
 	var tokens []string
 	for range 41 {
 		tokens = append(tokens, assign(t, g).RequestID)
 	}
-	if _, err := g.Advance(ctx, event, 41); err != nil {
-		t.Fatal(err)
-	}
+	_, err = g.Advance(ctx, event, 41)
+	require.NoError(t, err)
 	for i, id := range tokens {
 		tokens[i] = check(t, g, id).Token
 	}
@@ -123,9 +111,7 @@ func TestASharedPositionMovesNobody(t *testing.T) {
 		t.Helper()
 		position, err := h.Position(request(text), event)
 		for range 2 {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			place, err := room.Check(ctx, event, queue.Visitor{User: user, Position: position})
 			switch {
 			case err != nil:
@@ -160,9 +146,8 @@ func TestASharedPositionMovesNobody(t *testing.T) {
 	if position, err := h.NewPosition(request("forged"), event); position != 0 || err != nil {
 		t.Errorf("without a valid token: %d, %v", position, err)
 	}
-	if _, err := g.Deactivate(ctx, event); err != nil {
-		t.Fatal(err)
-	}
+	_, err = g.Deactivate(ctx, event)
+	require.NoError(t, err)
 	if position, err := h.NewPosition(request(tokens[0]), event); position != 0 || err != nil {
 		t.Errorf("of a gate that is off: %d, %v", position, err)
 	}

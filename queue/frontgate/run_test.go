@@ -8,6 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue"
 	queuedriver "github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/frontgate"
@@ -21,9 +24,7 @@ func run(t *testing.T, gates ...*frontgate.Gate) (stop func()) {
 	var all sync.WaitGroup
 	for _, g := range gates {
 		all.Go(func() {
-			if err := g.Run(ctx); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, g.Run(ctx))
 		})
 	}
 	return func() {
@@ -43,9 +44,8 @@ func TestManyAdvancersOneRound(t *testing.T) {
 		}
 		activate(t, gates[0])
 		for range 2 {
-			if _, err := store.Assign(t.Context(), event, 1000); err != nil {
-				t.Fatal(err)
-			}
+			_, err := store.Assign(t.Context(), event, 1000)
+			require.NoError(t, err)
 		}
 		stop := run(t, gates...)
 		defer stop()
@@ -53,9 +53,7 @@ func TestManyAdvancersOneRound(t *testing.T) {
 		began, last := time.Now(), int64(0)
 		for range 120 { // a minute in steps of half a second
 			s, err := store.State(t.Context(), event)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if most := 500 * (int64(time.Since(began)/(10*time.Second)) + 1); s.Serving > min(most, 2000) || s.Serving > s.Assigned || s.Serving < last {
 				t.Fatalf("after %s %d are served of %d, %d before", time.Since(began), s.Serving, s.Assigned, last)
 			}
@@ -103,9 +101,7 @@ func TestHandOverKeepsOrder(t *testing.T) {
 		arrive := func(position int64, want bool) {
 			t.Helper()
 			order, ok := l.join(position)
-			if ok != want {
-				t.Fatalf("position %d: taken %t", position, ok)
-			}
+			require.Equalf(t, want, ok, "position %d: taken %t", position, ok)
 			if ok {
 				orders = append(orders, order)
 			}
@@ -115,18 +111,15 @@ func TestHandOverKeepsOrder(t *testing.T) {
 			activate(t, g)
 			arrive(0, false)
 			early, late := assign(t, g), assign(t, g)
-			if _, err := g.Advance(t.Context(), event, 1); err != nil {
-				t.Fatal(err)
-			}
+			_, err := g.Advance(t.Context(), event, 1)
+			require.NoError(t, err)
 			arrive(early.Position, true)
 			state, err := g.Deactivate(t.Context(), event)
 			if err != nil || state.On || state.Serving != state.Assigned {
 				t.Fatalf("%+v, %v", state, err)
 			}
 			newcomer, ok := l.join(0)
-			if !ok {
-				t.Fatal("the line is closed after the gate")
-			}
+			require.True(t, ok, "the line is closed after the gate")
 			// A visitor with a position goes on with it, before later visitors.
 			turn := check(t, g, late.RequestID)
 			if position, err := g.Position(t.Context(), event, turn.Token, ""); err != nil || !turn.Admitted || position != late.Position {
@@ -220,9 +213,7 @@ func TestLostCounters(t *testing.T) {
 		defer stop()
 		time.Sleep(11 * time.Second)
 		admitted := check(t, g, places[0].RequestID)
-		if !admitted.Admitted {
-			t.Fatalf("%+v", admitted)
-		}
+		require.Truef(t, admitted.Admitted, "%+v", admitted)
 		if _, ok := l.join(admitted.Position); !ok {
 			t.Fatal("the line is closed")
 		}
@@ -287,9 +278,8 @@ func TestOffStaysOff(t *testing.T) {
 		stop := run(t, g)
 		defer stop()
 		time.Sleep(2 * time.Hour)
-		if _, err := g.Deactivate(t.Context(), event); err != nil {
-			t.Fatal(err)
-		}
+		_, err := g.Deactivate(t.Context(), event)
+		require.NoError(t, err)
 		time.Sleep(driver.Kept + 3*time.Hour)
 		if s, err := g.Status(t.Context(), event); err != nil || s.On || s.Epoch != 0 || l.on() {
 			t.Errorf("%+v, %v; the line's gate is %t", s, err, l.on())
@@ -326,9 +316,8 @@ func TestALineThatPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, line := panickyStore{memory(t), new(int)}, panickyLine{told: map[string]int{}}
 		for _, of := range []string{event, "other"} {
-			if _, err := store.Switch(t.Context(), of, true); err != nil {
-				t.Fatal(err)
-			}
+			_, err := store.Switch(t.Context(), of, true)
+			require.NoError(t, err)
 		}
 		stop := run(t, newGate(t, store, frontgate.Config{Line: line}))
 		time.Sleep(35 * time.Second)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/internal/tokens"
@@ -21,24 +23,18 @@ import (
 func TestForgedRequestIDs(t *testing.T) {
 	g := newGate(t, memory(t), frontgate.Config{})
 	activate(t, g)
-	if _, err := g.Activate(t.Context(), "show-2"); err != nil {
-		t.Fatal(err)
-	}
+	_, err := g.Activate(t.Context(), "show-2")
+	require.NoError(t, err)
 	own := assign(t, g)
 	elsewhere, err := g.Assign(t.Context(), "show-2", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := g.Advance(t.Context(), event, 10); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	_, err = g.Advance(t.Context(), event, 10)
+	require.NoError(t, err)
 	if turn := check(t, g, own.RequestID); !turn.Admitted {
 		t.Fatalf("%+v", turn)
 	}
 	state, err := g.Status(t.Context(), event)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	forged := seal.NewRequests(ring(t, other)).Seal(seal.Request{Event: event, Position: 1, Epoch: state.Epoch, Issued: time.Now()})
 	bad := map[string]string{
 		"none": "", "of another event": elsewhere.RequestID, "of another key": forged, "a number": "1",
@@ -46,9 +42,7 @@ func TestForgedRequestIDs(t *testing.T) {
 	}
 	// Each of its bits counts.
 	raw, err := base64.RawURLEncoding.DecodeString(own.RequestID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i := range 8 * len(raw) {
 		raw[i/8] ^= 1 << (i % 8)
 		bad["with a bit flipped: "+base64.RawURLEncoding.EncodeToString(raw)] = base64.RawURLEncoding.EncodeToString(raw)
@@ -71,9 +65,8 @@ func TestOldRequestIDs(t *testing.T) {
 		if turn := check(t, g, place.RequestID); turn.Admitted {
 			t.Errorf("%+v", turn)
 		}
-		if _, err := g.Advance(t.Context(), event, 10); err != nil {
-			t.Fatal(err)
-		}
+		_, err := g.Advance(t.Context(), event, 10)
+		require.NoError(t, err)
 		if turn := check(t, g, place.RequestID); !turn.Admitted {
 			t.Errorf("%+v", turn)
 		}
@@ -83,9 +76,7 @@ func TestOldRequestIDs(t *testing.T) {
 		}
 		// Sealed by us, with counters that never existed: before and after now.
 		state, err := g.Status(t.Context(), event)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, epoch := range []uint64{0, state.Epoch - 1, state.Epoch + 1} {
 			id := seal.NewRequests(ring(t, secret)).Seal(seal.Request{Event: event, Position: 1, Epoch: epoch, Issued: time.Now()})
 			if turn, err := g.Check(t.Context(), event, id, ""); !errors.Is(err, frontgate.ErrLost) {
@@ -100,54 +91,39 @@ func TestForgedTokens(t *testing.T) {
 	g := newGate(t, memory(t), frontgate.Config{})
 	activate(t, g)
 	place := assign(t, g)
-	if _, err := g.Advance(t.Context(), event, 10); err != nil {
-		t.Fatal(err)
-	}
+	_, err := g.Advance(t.Context(), event, 10)
+	require.NoError(t, err)
 	good := check(t, g, place.RequestID).Token
 	if position, err := g.Position(t.Context(), event, good, ""); position != 1 || err != nil {
 		t.Fatal(position, err)
 	}
 	claims := jwt.MapClaims{}
 	parsed, _, err := jwt.NewParser().ParseUnverified(good, claims)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if claims["tier"] != float64(1) || claims["pos"] != float64(1) || claims["sub"] != event {
 		t.Errorf("the claims are %v", claims)
 	}
 	id := claims["jti"].(string)
 	entries, err := token.NewEntries(ring(t, secret), token.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	entry, err := entries.Issue(token.EntryClaims{Event: event, User: "u-1", ID: id})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	gates := func(secret string, cfg tokens.Config, c tokens.GateClaims) string {
 		t.Helper()
 		all, err := tokens.NewGates(ring(t, secret), cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text, err := all.Issue(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return text
 	}
 	none := jwt.NewWithClaims(jwt.SigningMethodNone, claims)
 	none.Header["typ"], none.Header["kid"] = parsed.Header["typ"], parsed.Header["kid"]
 	unsigned, err := none.SignedString(jwt.UnsafeAllowNoneSignatureType)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	strong := jwt.NewWithClaims(jwt.SigningMethodHS512, claims)
 	strong.Header["typ"], strong.Header["kid"] = parsed.Header["typ"], parsed.Header["kid"]
 	confused, err := strong.SignedString([]byte(secret))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	parts := strings.Split(good, ".")
 	for what, text := range map[string]string{
 		"none":                       "",
@@ -190,9 +166,7 @@ func TestEventIDs(t *testing.T) {
 			"status":     func() error { _, err := g.Status(t.Context(), bad); return err },
 			"advance":    func() error { _, err := g.Advance(t.Context(), bad, 1); return err },
 		} {
-			if err := call(); !errors.Is(err, driver.ErrInvalid) {
-				t.Errorf("%s of %q: %v", what, bad, err)
-			}
+			assert.ErrorIsf(t, call(), driver.ErrInvalid, "%s of %q", what, bad)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/frontgate"
 	"github.com/millrace-go/millrace/queue/memqueue"
@@ -19,33 +21,25 @@ import (
 func arrivals(t *testing.T, positions int, used func(position int64) bool, each func(serving int64, lined int) (stop bool)) time.Duration {
 	t.Helper()
 	lines, err := memqueue.New(memqueue.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	room, err := queue.New(lines, ring(t, secret), queue.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx := t.Context()
-	if _, err := room.SetThreshold(ctx, event, 0); err != nil {
-		t.Fatal(err)
-	}
+	_, err = room.SetThreshold(ctx, event, 0)
+	require.NoError(t, err)
 	store := memory(t)
 	g := newGate(t, store, frontgate.Config{Line: room})
 	activate(t, g)
 	for left := positions; left > 0; left -= 1000 {
-		if _, err := store.Assign(ctx, event, min(left, 1000)); err != nil {
-			t.Fatal(err)
-		}
+		_, err := store.Assign(ctx, event, min(left, 1000))
+		require.NoError(t, err)
 	}
 	defer run(t, g)()
 	began, served, lined := time.Now(), int64(0), 0
 	for range 600 {
 		synctest.Wait()
 		s, err := store.State(ctx, event)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for ; served < s.Serving; served++ {
 			if !used(served + 1) {
 				continue

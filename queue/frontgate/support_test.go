@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/fault"
@@ -27,9 +28,7 @@ const event = "show-1"
 func ring(t testing.TB, secret string) *token.Ring {
 	t.Helper()
 	r, err := token.NewRing(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r
 }
 
@@ -41,9 +40,7 @@ const (
 func memory(t testing.TB) driver.Store {
 	t.Helper()
 	s, err := memgate.New(memgate.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -53,34 +50,27 @@ func newGate(t testing.TB, store driver.Store, cfg frontgate.Config) *frontgate.
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	g, err := frontgate.New(store, ring(t, secret), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return g
 }
 
 func activate(t testing.TB, g *frontgate.Gate) {
 	t.Helper()
-	if _, err := g.Activate(t.Context(), event); err != nil {
-		t.Fatal(err)
-	}
+	_, err := g.Activate(t.Context(), event)
+	require.NoError(t, err)
 }
 
 func assign(t testing.TB, g *frontgate.Gate) frontgate.Place {
 	t.Helper()
 	p, err := g.Assign(t.Context(), event, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p
 }
 
 func check(t testing.TB, g *frontgate.Gate, requestID string) frontgate.Place {
 	t.Helper()
 	turn, err := g.Check(t.Context(), event, requestID, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return turn
 }
 

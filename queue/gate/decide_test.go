@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/queue"
@@ -49,9 +50,7 @@ func TestWithoutAPlace(t *testing.T) {
 		{"escaped twice", "GET", "/static/%252e%252e/pay", navigation, 400},
 	} {
 		answer := s.browser().do(c.method, c.target, c.h)
-		if answer.StatusCode != c.want {
-			t.Errorf("%s: %d, want %d", c.what, answer.StatusCode, c.want)
-		}
+		assert.Equalf(t, c.want, answer.StatusCode, "%s", c.what)
 		if c.want != 200 {
 			require.Equal(t, "no-store", answer.Header.Get("Cache-Control"), c.what)
 		}
@@ -78,9 +77,7 @@ func TestInsideAnyPath(t *testing.T) {
 func TestWaitPatterns(t *testing.T) {
 	s := newSite(t, queue.Config{Threshold: 1}, func(c *gate.Config) { c.Wait = []string{"/checkout/**"} })
 	for target, want := range map[string]int{"/": 200, "/checkout": 503, "/checkout/": 503, "/checkout./pay": 503, "//checkout/pay": 503, "/a/../checkout": 503, "/shoes": 200, "/checkouts": 200} {
-		if got := s.browser().open(target).StatusCode; got != want {
-			t.Errorf("%s: %d, want %d", target, got, want)
-		}
+		assert.Equalf(t, want, s.browser().open(target).StatusCode, "%s", target)
 	}
 	b := s.browser()
 	b.open("//checkout/pay")

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // A pass that was found good is good for its visitor, until its end, and the memory of
@@ -21,9 +23,7 @@ func TestVerified(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Minute)
-		if v.good("u", "pass") {
-			t.Error("it is good after its end")
-		}
+		assert.False(t, v.good("u", "pass"), "it is good after its end")
 		for i := range 2*mostVerified + 1 {
 			v.keep("u", fmt.Sprint(i), time.Now().Add(time.Minute))
 		}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/memqueue"
 )
@@ -26,9 +28,8 @@ func crowd(b *testing.B, s driver.MemoryStore) (users []string) {
 		for i := range visits {
 			visits[i].User = users[at+i]
 		}
-		if _, err := s.Visit(b.Context(), "event", rules, driver.Beats{}, visits); err != nil {
-			b.Fatal(err)
-		}
+		_, err := s.Visit(b.Context(), "event", rules, driver.Beats{}, visits)
+		require.NoError(b, err)
 	}
 	return users
 }
@@ -36,9 +37,7 @@ func crowd(b *testing.B, s driver.MemoryStore) (users []string) {
 func million(b *testing.B) (driver.MemoryStore, []string) {
 	b.Helper()
 	s, err := memqueue.New(memqueue.Config{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	return s, crowd(b, s)
 }
 

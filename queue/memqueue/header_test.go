@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue/driver"
 )
 
@@ -17,9 +19,8 @@ func TestUsersKeepNoHeaders(t *testing.T) {
 		t.Helper()
 		for i := range headers {
 			header := fmt.Sprintf("user=%03d; others=%s", i, strings.Repeat("x", 1<<20))
-			if _, err := s.Visit(t.Context(), "e", rules, driver.Beats{}, []driver.Visit{{User: header[5:8]}}); err != nil {
-				t.Fatal(err)
-			}
+			_, err := s.Visit(t.Context(), "e", rules, driver.Beats{}, []driver.Visit{{User: header[5:8]}})
+			require.NoError(t, err)
 		}
 		runtime.GC()
 		var mem runtime.MemStats
@@ -37,9 +38,8 @@ func TestUsersKeepNoHeaders(t *testing.T) {
 	change(0, 0, 0)
 	visit()
 	change(headers, headers, 0)
-	if _, err := s.Admit(t.Context(), "e", rules); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.Admit(t.Context(), "e", rules)
+	require.NoError(t, err)
 	visit()
 	change(headers, 0, headers)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/millrace-go/millrace/queue/driver"
@@ -72,9 +73,7 @@ func (s *restarting) Sweep(ctx context.Context, event string, r driver.Rules, fr
 
 func restartingHarness(t *testing.T) queuetest.Harness {
 	s := &restarting{fragile: fragile{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}}
-	if err := s.lose(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.lose(t.Context()))
 	return queuetest.Harness{Store: s, Advance: s.advance, Lose: s.lose}
 }
 
@@ -83,11 +82,7 @@ func TestWalksOverRestarts(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		steps := rapid.IntRange(1, 100).Draw(rt, "steps")
 		took, err := queuetest.Walk(t.Context(), restartingHarness(t), drawn{rt}, steps)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		if took != steps {
-			rt.Fatalf("%d of %d steps on a clock that stands still between them", took, steps)
-		}
+		require.NoError(rt, err)
+		require.Equalf(rt, steps, took, "%d of %d steps on a clock that stands still between them", took, steps)
 	})
 }

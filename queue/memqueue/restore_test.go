@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/fault"
@@ -229,9 +230,7 @@ func FuzzRestore(f *testing.F) {
 	f.Add(memqueue.Unframed(saved(f, busy(f, &now))))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-		if s := at(t, &now); s.Restore(bytes.NewReader(data)) == nil {
-			t.Error("data without a header is taken")
-		}
+		assert.Error(t, at(t, &now).Restore(bytes.NewReader(data)), "data without a header is taken")
 		s := at(t, &now)
 		if s.Restore(memqueue.Framed(data)) != nil {
 			require.Zero(t, memqueue.Rooms(s))

@@ -6,6 +6,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/memqueue"
@@ -14,9 +17,7 @@ import (
 func newStore(t testing.TB) driver.MemoryStore {
 	t.Helper()
 	s, err := memqueue.New(memqueue.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -53,24 +54,19 @@ func TestBadRules(t *testing.T) {
 	if events, err := s.Events(t.Context()); err != nil || len(events) > 0 {
 		t.Errorf("events %v, %v", events, err)
 	}
-	if err := join("e", func(*driver.Rules) {}); err != nil {
-		t.Errorf("good rules: %v", err)
-	}
+	assert.NoError(t, join("e", func(*driver.Rules) {}), "good rules")
 }
 
 // Positions out of range count as used ones, and tickets as none.
 func TestOrdersStayInRange(t *testing.T) {
 	s := newStore(t)
-	if _, err := s.Change(t.Context(), "e", rules, driver.Change{Gate: &driver.Gate{On: true}}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.Change(t.Context(), "e", rules, driver.Change{Gate: &driver.Gate{On: true}})
+	require.NoError(t, err)
 	got, err := s.Visit(t.Context(), "e", rules, driver.Beats{}, []driver.Visit{
 		{User: "a", Position: 1}, {User: "b", Position: 1 << 53}, {User: "c", Position: 1<<63 - 1},
 		{User: "d", Position: 5, Epoch: 1, Order: 1<<53 + 1}, {User: "e", Position: 6, Epoch: 1, Order: -7},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	first := got.Outcomes[0].Order
 	for i, want := range []int64{0, 0, 0, 4, 5} {
 		o := got.Outcomes[i]
@@ -85,33 +81,24 @@ func TestOrdersStayInRange(t *testing.T) {
 		}
 	}
 	beats := driver.Beats{Epoch: got.Epoch, Orders: []int64{-1, 0, 1<<63 - 1, -1 << 63}}
-	if _, err := s.Visit(t.Context(), "e", rules, beats, nil); err != nil {
-		t.Error(err)
-	}
+	_, err = s.Visit(t.Context(), "e", rules, beats, nil)
+	assert.NoError(t, err)
 }
 
 func TestNobodyLeavesNothing(t *testing.T) {
 	s := newStore(t)
 	first, err := s.Look(t.Context(), "e", rules, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Visit(t.Context(), "e", rules, driver.Beats{}, []driver.Visit{{Kind: driver.Heartbeat, User: "a"}}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Admit(t.Context(), "e", rules); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	_, err = s.Visit(t.Context(), "e", rules, driver.Beats{}, []driver.Visit{{Kind: driver.Heartbeat, User: "a"}})
+	require.NoError(t, err)
+	_, err = s.Admit(t.Context(), "e", rules)
+	require.NoError(t, err)
 	if swept, err := s.Sweep(t.Context(), "e", rules, 0); err != nil || !swept.Done {
 		t.Fatal(swept, err)
 	}
-	if n := memqueue.Rooms(s); n != 0 {
-		t.Errorf("%d rooms of nobody", n)
-	}
+	assert.Equal(t, 0, memqueue.Rooms(s), "rooms of nobody")
 	got, err := s.Visit(t.Context(), "e", rules, driver.Beats{}, []driver.Visit{{User: "a"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if n := memqueue.Rooms(s); n != 1 || got.Epoch != first.Epoch {
 		t.Errorf("%d rooms; epoch %d before somebody came and %d after", n, first.Epoch, got.Epoch)
 	}
@@ -125,9 +112,7 @@ func TestClockIsMonotonic(t *testing.T) {
 		r.Threshold = 1
 		visit := []driver.Visit{{User: "a"}}
 		got, err := s.Visit(t.Context(), "e", r, driver.Beats{}, visit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if !got.Now.Equal(time.Now()) || got.Outcomes[0].Left != r.Active {
 			t.Errorf("at %s: %+v", time.Now(), got)
 		}

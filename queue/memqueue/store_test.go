@@ -84,9 +84,7 @@ func (f *fragile) lose(context.Context) error {
 func harness(t testing.TB) queuetest.Harness {
 	t.Helper()
 	f := &fragile{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-	if err := f.lose(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.lose(t.Context()))
 	return queuetest.Harness{Store: f, Advance: f.advance, Lose: f.lose}
 }
 

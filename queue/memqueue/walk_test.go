@@ -3,6 +3,7 @@ package memqueue_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/millrace-go/millrace/queue/queuetest"
@@ -17,11 +18,7 @@ func TestWalks(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		steps := rapid.IntRange(1, 200).Draw(rt, "steps")
 		took, err := queuetest.Walk(t.Context(), harness(t), drawn{rt}, steps)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		if took != steps {
-			rt.Fatalf("%d of %d steps on a clock that stands still between them", took, steps)
-		}
+		require.NoError(rt, err)
+		require.Equalf(rt, steps, took, "%d of %d steps on a clock that stands still between them", took, steps)
 	})
 }

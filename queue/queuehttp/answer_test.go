@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/millrace-go/millrace/queue"
@@ -80,9 +82,7 @@ func TestAnswerIsJSON(t *testing.T) {
 			want["gated"], want["redirectTo"] = true, gate
 		}
 		got := queuehttp.AppendPlace(nil, p, ticket, entry, gate)
-		if !same(t, got, want) {
-			t.Fatalf("%s", got)
-		}
+		require.Truef(t, same(t, got, want), "%s", got)
 	})
 }
 
@@ -129,12 +129,8 @@ func same(t *rapid.T, got []byte, want any) bool {
 		t.Fatalf("%v: %s", err, got)
 	}
 	text, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &b); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &b))
 	if len(a) != len(b) {
 		return false
 	}
@@ -162,9 +158,7 @@ func TestLogIsBounded(t *testing.T) {
 		if len(lines) != 10 || !strings.Contains(lines[0], "not_logged=0") || !strings.Contains(lines[9], "not_logged=9") || !strings.Contains(lines[0], "connection refused") {
 			t.Errorf("100 failures within 10 s made %d lines:\n%s", len(lines), log.String())
 		}
-		if strings.Contains(log.String(), secret) {
-			t.Error("the log tells the secret")
-		}
+		assert.NotContains(t, log.String(), secret, "the log tells the secret")
 		log.Reset()
 		gone, leave := context.WithCancel(t.Context())
 		leave()

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue"
 )
 
@@ -24,9 +26,8 @@ func poller(b *testing.B, cookie bool, inside bool) (*site, *http.Request) {
 	s := newSite(b, 1, nil)
 	s.browser("alice").check("show-1")
 	for i := range 10_000 {
-		if _, err := s.room.Check(b.Context(), "show-1", queue.Visitor{User: fmt.Sprint("member-", i)}); err != nil {
-			b.Fatal(err)
-		}
+		_, err := s.room.Check(b.Context(), "show-1", queue.Visitor{User: fmt.Sprint("member-", i)})
+		require.NoError(b, err)
 	}
 	bob := s.browser("bob")
 	ticket := bob.check("show-1").body.Ticket

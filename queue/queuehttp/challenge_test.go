@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/queue/challenge"
 	"github.com/millrace-go/millrace/queue/queuehttp"
@@ -49,9 +51,7 @@ func TestChallengeIsTurnedOn(t *testing.T) {
 		for range 3 {
 			a := late.check("e")
 			late.refused(a, 403, "challenge-needed", "")
-			if a.body.RedirectTo != "/captcha" {
-				t.Errorf("redirectTo %q", a.body.RedirectTo)
-			}
+			assert.Equal(t, "/captcha", a.body.RedirectTo, "redirectTo")
 			// Nothing is asked of those who have joined, with and without a ticket.
 			time.Sleep(pollPause)
 			inside.want(inside.check("e"), "active", 0, 0, 0)
@@ -126,13 +126,9 @@ func TestOperatorsSwitchTheChallenge(t *testing.T) {
 				t.Errorf("%s: %d %s", wrong, a.status, a.text)
 			}
 		}
-		if a := s.browser("user1").do("PUT", "/api/queue/admin/challenge/e", `{"on": true}`); a.status != 401 {
-			t.Errorf("by a user: %d", a.status)
-		}
+		assert.Equal(t, 401, s.browser("user1").do("PUT", "/api/queue/admin/challenge/e", `{"on": true}`).status, "by a user")
 		plain := newSite(t, 1, nil)
-		if a := plain.browser("admin").do("PUT", "/api/queue/admin/challenge/e", `{"on": true}`); a.status != 404 {
-			t.Errorf("without a challenge: %d", a.status)
-		}
+		assert.Equal(t, 404, plain.browser("admin").do("PUT", "/api/queue/admin/challenge/e", `{"on": true}`).status, "without a challenge")
 	})
 }
 

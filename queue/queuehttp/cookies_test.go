@@ -6,6 +6,9 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue/queuehttp"
 )
 
@@ -76,9 +79,7 @@ func TestHostPrefixIsTheOnlyOne(t *testing.T) {
 		s.https = true
 		alice := s.browser("alice")
 		alice.check("show-1")
-		if a := alice.do("GET", "/seats/show-1", ""); a.status != 200 {
-			t.Fatalf("with the prefix: %d", a.status)
-		}
+		require.Equal(t, 200, alice.do("GET", "/seats/show-1", "").status, "with the prefix")
 		c := alice.cookies["__Host-urr-entry-token-show-1"]
 		c.Name = "urr-entry-token-show-1"
 		if a := alice.do("GET", "/seats/show-1", ""); a.status != 403 || a.text != required {
@@ -108,9 +109,7 @@ func TestCookieOfAnyEvent(t *testing.T) {
 				t.Errorf("%s: %d %s", event, a.status, a.text)
 			}
 		}
-		if len(alice.cookies) != 0 {
-			t.Errorf("after leaving: %v", alice.cookies)
-		}
+		assert.Empty(t, alice.cookies, "after leaving")
 	})
 }
 

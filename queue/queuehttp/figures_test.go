@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/queuehttp"
@@ -35,17 +37,13 @@ func TestFigures(t *testing.T) {
 		}
 		a = admin.do("GET", "/api/queue/admin/plot/<b>", "")
 		for _, want := range []string{"Figures of &lt;b&gt;", "joined: at most 5, at 00:00", `class="line c"`, "3 waiting, 2 inside"} {
-			if !strings.Contains(a.text, want) {
-				t.Errorf("%q is not in %s", want, a.text)
-			}
+			assert.Containsf(t, a.text, want, "%q is not in %s", want, a.text)
 		}
 		if strings.Contains(a.text, "<script") || !strings.Contains(a.header.Get("Content-Security-Policy"), "default-src 'none'; style-src 'sha256-") {
 			t.Errorf("%v", a.header)
 		}
 		for _, path := range []string{"figures", "plot"} {
-			if a := s.browser("user1").do("GET", "/api/queue/admin/"+path+"/<b>", ""); a.status != 401 {
-				t.Errorf("%s by a user: %d", path, a.status)
-			}
+			assert.Equalf(t, 401, s.browser("user1").do("GET", "/api/queue/admin/"+path+"/<b>", "").status, "%s by a user", path)
 		}
 	})
 }

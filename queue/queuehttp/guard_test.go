@@ -2,7 +2,6 @@ package queuehttp_test
 
 import (
 	"encoding/base64"
-	"errors"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/internal/tokens"
@@ -236,9 +236,7 @@ func TestEdgePass(t *testing.T) {
 		}
 		r := httptest.NewRequest("GET", "/seats/show-1", nil)
 		r.Header.Set("x-queue-pass", withUser("").Sign(edge))
-		if err := s.handlers.Admit(r, "", "show-1"); !errors.Is(err, token.ErrMissing) {
-			t.Errorf("a pass for nobody: %v", err)
-		}
+		assert.ErrorIs(t, s.handlers.Admit(r, "", "show-1"), token.ErrMissing, "a pass for nobody")
 		// A bad pass takes nothing from a user with a token.
 		alice := s.browser("alice")
 		alice.check("show-1")
@@ -265,8 +263,6 @@ func TestEdgePassBehindAStrippedPrefix(t *testing.T) {
 		r.Header.Set("x-queue-pass", token.Pass{Method: "GET", Path: path, Event: "show-1", User: "alice"}.Sign(edge))
 		w := httptest.NewRecorder()
 		outer.ServeHTTP(w, r)
-		if w.Code != want {
-			t.Errorf("a pass for %s: %d, want %d", path, w.Code, want)
-		}
+		assert.Equalf(t, want, w.Code, "a pass for %s", path)
 	}
 }

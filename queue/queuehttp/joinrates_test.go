@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/queuehttp"
 )
@@ -120,9 +122,7 @@ func TestJoinRateByNetwork(t *testing.T) {
 				joined++
 			}
 		}
-		if joined != want {
-			t.Errorf("%d joined from %s, want %d", joined, address, want)
-		}
+		assert.Equalf(t, want, joined, "%d joined from %s", joined, address)
 	}
 	// A /64 is one address.
 	joined := 0
@@ -132,12 +132,8 @@ func TestJoinRateByNetwork(t *testing.T) {
 			joined++
 		}
 	}
-	if joined != 3 {
-		t.Errorf("%d joined from one /64", joined)
-	}
-	if next := from("next", "2001:db8:0:1::1"); next.check("e").status != 200 {
-		t.Error("the next /64 is refused")
-	}
+	assert.Equal(t, 3, joined, "joined from one /64")
+	assert.Equal(t, 200, from("next", "2001:db8:0:1::1").check("e").status, "the next /64 is refused")
 }
 
 func TestUsualJoinRate(t *testing.T) {
@@ -157,9 +153,7 @@ func TestUsualJoinRate(t *testing.T) {
 	r.RemoteAddr = "198.51.100.9:1"
 	join := s.handlers.Join(r, "e", "u")
 	for range 3 {
-		if err := join(t.Context(), queue.State{}); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, join(t.Context(), queue.State{}))
 	}
 	if counted["e/198.51.100.9"] != 1 {
 		t.Error(counted)
@@ -192,7 +186,5 @@ func TestJoinRateErrors(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if err := wrong(func(*queuehttp.JoinRates) {}); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, wrong(func(*queuehttp.JoinRates) {}))
 }

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/queuehttp"
 )
@@ -57,9 +59,7 @@ func TestTwoPeopleOnePlace(t *testing.T) {
 		time.Sleep(pollPause)
 		carol.want(carol.check("show-1"), "queued", 1, 0, 0)
 
-		if a := bob.do("POST", "/api/queue/done/show-1", ""); a.status != 204 {
-			t.Errorf("bob is done: %d", a.status)
-		}
+		assert.Equal(t, 204, bob.do("POST", "/api/queue/done/show-1", "").status, "bob is done")
 		time.Sleep(pollPause)
 		carol.want(carol.check("show-1"), "active", 0, 0, 0)
 	})
@@ -114,9 +114,7 @@ func TestTicketSavesTheStore(t *testing.T) {
 		api.header.Set("x-queue-ticket", ticket)
 		a := api.check("show-1")
 		api.want(a, "queued", 1, 0, 0)
-		if len(a.set) != 0 {
-			t.Errorf("who brings the ticket in the header gets cookies: %v", a.set)
-		}
+		assert.Empty(t, a.set, "who brings the ticket in the header gets cookies")
 		if after := s.store.visits.Load(); after != before {
 			t.Errorf("two polls with a ticket made %d visits", after-before)
 		}
@@ -161,16 +159,12 @@ func TestStoreAway(t *testing.T) {
 		admin := s.browser("admin")
 		admin.refused(admin.do("PUT", "/api/queue/admin/threshold/show-1", `{"threshold":9}`), 503, "unavailable", "")
 		// Reads, which need no store, go on; writes do not.
-		if a := alice.do("GET", "/seats/show-1", ""); a.status != 200 {
-			t.Errorf("a read of who is inside: %d", a.status)
-		}
+		assert.Equal(t, 200, alice.do("GET", "/seats/show-1", "").status, "a read of who is inside")
 		alice.refused(alice.do("POST", "/reserve/show-1", ""), 503, "unavailable", "")
 
 		s.store.away.Store(false)
 		time.Sleep(pollPause)
-		if len(bob.cookies) != cookies {
-			t.Errorf("bob has lost cookies: %v", bob.cookies)
-		}
+		assert.Len(t, bob.cookies, cookies, "bob has lost cookies")
 		bob.want(bob.check("show-1"), "queued", 1, 0, 0)
 		dave.want(dave.check("show-1"), "queued", 2, 1, 0)
 		alice.want(alice.check("show-1"), "active", 0, 0, 0)
@@ -190,9 +184,7 @@ func TestSignInIsRequired(t *testing.T) {
 	}
 	for _, path := range []string{"PUT threshold", "POST pause", "POST resume", "POST clear", "GET status"} {
 		method, name, _ := strings.Cut(path, " ")
-		if a := s.browser("alice").do(method, "/api/queue/admin/"+name+"/show-1", `{"threshold":0}`); a.status != 401 {
-			t.Errorf("%s by a user: %d", path, a.status)
-		}
+		assert.Equalf(t, 401, s.browser("alice").do(method, "/api/queue/admin/"+name+"/show-1", `{"threshold":0}`).status, "%s by a user", path)
 	}
 	for _, user := range []string{strings.Repeat("u", driver.MaxUser+1), "u\xff"} {
 		b := s.browser(user)

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/queue/queuehttp"
 )
@@ -172,16 +174,12 @@ func TestKnownPanics(t *testing.T) {
 			return false
 		}
 		broken.Store(true)
-		if !try() {
-			t.Error("the first request did not see the panic")
-		}
+		assert.True(t, try(), "the first request did not see the panic")
 		broken.Store(false)
 		alice.want(alice.check("show-1"), "active", 0, 0, 0)
 		time.Sleep(time.Minute)
 		broken.Store(true)
-		if !try() {
-			t.Error("a later request did not see the panic")
-		}
+		assert.True(t, try(), "a later request did not see the panic")
 		broken.Store(false)
 		alice.want(alice.check("show-1"), "active", 0, 0, 0)
 		if n := shows.asked.Load(); n != 2 {

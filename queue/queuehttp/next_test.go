@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue/queuehttp"
 )
 
@@ -40,20 +42,14 @@ func FuzzSafeNext(f *testing.F) {
 		f.Add(s)
 	}
 	base, err := url.Parse("https://shop.test/queue/show-1")
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, s string) {
 		next, ok := queuehttp.SafeNext(s)
 		if !ok {
-			if next != "" {
-				t.Fatalf("%q is refused, and is %q", s, next)
-			}
+			require.Equalf(t, "", next, "%q is refused, and is %q", s, next)
 			return
 		}
-		if next != s {
-			t.Fatalf("%q became %q", s, next)
-		}
+		require.Equalf(t, s, next, "%q became %q", s, next)
 		w := httptest.NewRecorder()
 		http.Redirect(w, httptest.NewRequest("GET", "https://shop.test/queue/show-1", nil), next, http.StatusSeeOther)
 		for _, form := range []string{next, w.Header().Get("Location")} {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/queue/queuehttp"
 )
 
@@ -78,15 +80,11 @@ func FuzzClient(f *testing.F) {
 			r := request("10.1.2.3:1")
 			for _, lines := range [][]string{{before, hop}, {before + "," + hop}, {before, hop + "," + strings.Replace(hop, "198.51.100.1", "10.9.9.9", 1)}} {
 				r.Header[header] = lines
-				if got := proxies.Client(r).String(); got != "198.51.100.1" {
-					t.Errorf("%s %q: %s", header, lines, got)
-				}
+				assert.Equalf(t, "198.51.100.1", proxies.Client(r).String(), "%s %q", header, lines)
 			}
 			direct := request("203.0.113.9:1")
 			direct.Header[header] = []string{before}
-			if got := proxies.Client(direct).String(); got != "203.0.113.9" {
-				t.Errorf("%s %q without a proxy: %s", header, before, got)
-			}
+			assert.Equalf(t, "203.0.113.9", proxies.Client(direct).String(), "%s %q without a proxy", header, before)
 		}
 	})
 }

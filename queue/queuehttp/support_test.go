@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/fault"
@@ -120,9 +122,7 @@ func siteOf(t testing.TB, store *flaky, threshold int, change func(*queuehttp.Co
 
 func check(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // admit runs an admitter until the test ends; in a bubble of synctest.
@@ -133,9 +133,7 @@ func (s *site) admit(t *testing.T) {
 	go func() { ended <- s.room.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-ended)
 	})
 }
 

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/event"
@@ -68,9 +70,7 @@ func open(t *testing.T, p message.Publisher, cfg queuenotice.Config) *queuenotic
 	t.Helper()
 	cfg.Logger = slog.New(slog.DiscardHandler)
 	n, err := queuenotice.New(p, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return n
 }
 
@@ -82,9 +82,7 @@ func run(t *testing.T, n *queuenotice.Notices) (stop func()) {
 	go func() { ended <- n.Run(ctx) }()
 	return func() {
 		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-ended)
 	}
 }
 
@@ -127,9 +125,7 @@ func TestMessage(t *testing.T) {
 			t.Errorf("%s with key %q, want %s", m.Payload, event.Key(m), want[i])
 		}
 	}
-	if id := d.taken[0].UUID; id != "ada:show-1" {
-		t.Errorf("id %q", id)
-	}
+	assert.Equal(t, "ada:show-1", d.taken[0].UUID, "id")
 	if id := d.taken[2].UUID; len(id) != 64 || strings.Contains(id, "\n") {
 		t.Errorf("the id %q of an odd user", id)
 	}
@@ -222,9 +218,7 @@ func TestDrain(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancel(context.Background())
 			cancel()
-			if err := n.Run(ctx); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, n.Run(ctx))
 			if published, dropped := n.Counts(); published != tc.published || dropped != tc.dropped {
 				t.Errorf("%d published, %d dropped", published, dropped)
 			}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/queue/queuepage"
 )
 
@@ -64,9 +66,7 @@ func TestBrandIsText(t *testing.T) {
 	brand.Title = `</title><script>alert(1)</script>"'&`
 	brand.HeadingsFile = "/static/1a2b/font/fraunces.woff2"
 	document, header := get(t, queuepage.Config{Brand: brand, BearerKey: `</script><b>"`})
-	if n := strings.Count(document, "<script"); n != 2 {
-		t.Errorf("%d scripts, want the settings and the program", n)
-	}
+	assert.Equal(t, 2, strings.Count(document, "<script"), "scripts, want the settings and the program")
 	if strings.Contains(document, "alert(1)</script>") || strings.Contains(document, "<b>") {
 		t.Error("the title or the key has become markup")
 	}
@@ -74,15 +74,9 @@ func TestBrandIsText(t *testing.T) {
 		`@font-face{font-family:"Fraunces";src:url("/static/1a2b/font/fraunces.woff2")`, `--headings:"Fraunces","Iowan Old Style"`, "--accent:#125355;", "--accent:#86d3c7;",
 		`d="M16 6.5a9.5`, `content="#101819" media="(prefers-color-scheme: dark)"`,
 	} {
-		if !strings.Contains(document, part) {
-			t.Errorf("the document lacks %q", part)
-		}
+		assert.Contains(t, document, part, "the document lacks")
 	}
-	if !strings.Contains(header.Get("Content-Security-Policy"), "font-src 'self'") {
-		t.Error("the policy does not let the font in")
-	}
+	assert.Contains(t, header.Get("Content-Security-Policy"), "font-src 'self'", "the policy does not let the font in")
 	_, plain := get(t, queuepage.Config{})
-	if strings.Contains(plain.Get("Content-Security-Policy"), "font-src") {
-		t.Error("the policy lets fonts in that nobody asked for")
-	}
+	assert.NotContains(t, plain.Get("Content-Security-Policy"), "font-src", "the policy lets fonts in that nobody asked for")
 }

@@ -3,6 +3,8 @@ package queuepage
 import (
 	"regexp"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // A colour is #rrggbb, and a mix of two colours is one again: nothing else gets into
@@ -15,9 +17,7 @@ func FuzzColour(f *testing.F) {
 	plain := regexp.MustCompile(`^#[0-9A-Fa-f]{6}$`)
 	f.Fuzz(func(t *testing.T, a, b string, part float64) {
 		_, err := parseColour(a)
-		if (err == nil) != plain.MatchString(a) {
-			t.Fatalf("%q: %v", a, err)
-		}
+		require.Equalf(t, plain.MatchString(a), (err == nil), "%q: %v", a, err)
 		if part < 0 || part > 1 {
 			t.Skip()
 		}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/queue/queuepage"
@@ -19,8 +20,6 @@ func office(t *testing.T) (b queuepage.Brand) {
 	if err == nil {
 		err = json.Unmarshal(raw, &b)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b
 }

@@ -14,15 +14,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue/queuepage"
 )
 
 func newPage(t *testing.T, cfg queuepage.Config) http.Handler {
 	t.Helper()
 	p, err := queuepage.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p
 }
 
@@ -55,9 +56,7 @@ func TestPageIsTheSameForAll(t *testing.T) {
 		}
 	}
 	again := newPage(t, queuepage.Config{})
-	if serve(again, "GET", "/").Header().Get("ETag") != first.Header().Get("ETag") {
-		t.Error("another process has another ETag for the same page")
-	}
+	assert.Equal(t, first.Header().Get("ETag"), serve(again, "GET", "/").Header().Get("ETag"), "another process has another ETag for the same page")
 	gate := serve(newPage(t, queuepage.Config{Gate: true}), "GET", "/")
 	if gate.Header().Get("ETag") == first.Header().Get("ETag") {
 		t.Error("another page has the same ETag")
@@ -75,9 +74,7 @@ func TestHeaders(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
-	if h.Get("Set-Cookie") != "" {
-		t.Error("what caches share sets a cookie")
-	}
+	assert.Equal(t, "", h.Get("Set-Cookie"), "what caches share sets a cookie")
 	head := serve(p, "HEAD", "/")
 	if head.Code != 200 || head.Body.Len() != 0 || head.Header().Get("Content-Length") != h.Get("Content-Length") || head.Header().Get("ETag") != h.Get("ETag") {
 		t.Errorf("HEAD: %d %v", head.Code, head.Header())
@@ -119,16 +116,12 @@ func TestGzip(t *testing.T) {
 		body := w.Body.Bytes()
 		if want {
 			zip, err := gzip.NewReader(w.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if body, err = io.ReadAll(zip); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if !bytes.Equal(body, plain) {
-			t.Errorf("Accept-Encoding %q: another document", accept)
-		}
+		assert.Truef(t, bytes.Equal(body, plain), "Accept-Encoding %q: another document", accept)
 	}
 }
 
@@ -140,22 +133,16 @@ func TestPolicyMatches(t *testing.T) {
 		policy := header.Get("Content-Security-Policy")
 		for directive, tag := range map[string]string{"script-src": "script", "style-src": "style"} {
 			found := regexp.MustCompile(`(?s)<`+tag+`>(.*?)</`+tag+`>`).FindAllStringSubmatch(document, -1)
-			if len(found) != 1 {
-				t.Fatalf("%d elements %s", len(found), tag)
-			}
+			require.Lenf(t, found, 1, "%d elements %s", len(found), tag)
 			sum := sha256.Sum256([]byte(found[0][1]))
 			if want := directive + " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "';"; !strings.Contains(policy, want) {
 				t.Errorf("%s is not in %s", want, policy)
 			}
 		}
 		for _, never := range []string{"unsafe", "http", "*", "nonce"} {
-			if strings.Contains(policy, never) {
-				t.Errorf("the policy has %q: %s", never, policy)
-			}
+			assert.NotContainsf(t, policy, never, "the policy has %q: %s", never, policy)
 		}
-		if !strings.HasPrefix(policy, "default-src 'none'; ") {
-			t.Errorf("the policy is open: %s", policy)
-		}
+		assert.Truef(t, strings.HasPrefix(policy, "default-src 'none'; "), "the policy is open: %s", policy)
 		if found := regexp.MustCompile(`(?i)\son\w+="|\sstyle="|="javascript:|<script src|<link rel="stylesheet"|https?://[^w]`).FindString(document); found != "" {
 			t.Errorf("the document has %q", found)
 		}

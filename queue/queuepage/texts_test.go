@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 type catalog map[string]any
@@ -15,13 +18,9 @@ type catalog map[string]any
 func catalogs(t *testing.T) map[string]catalog {
 	t.Helper()
 	source, err := os.ReadFile("page/texts.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var all map[string]catalog
-	if err := json.Unmarshal(source, &all); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(source, &all))
 	return all
 }
 
@@ -40,9 +39,7 @@ func TestLanguagesSayTheSame(t *testing.T) {
 		return out
 	}
 	all := catalogs(t)
-	if len(all) != 2 {
-		t.Fatalf("%d languages", len(all))
-	}
+	require.Len(t, all, 2, "languages")
 	for key, english := range all["en"] {
 		korean, ok := all["ko"][key]
 		if !ok {
@@ -81,16 +78,12 @@ func TestLanguagesSayTheSame(t *testing.T) {
 func TestTextsAreUsed(t *testing.T) {
 	used := map[string]bool{}
 	files, err := filepath.Glob("page/*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	literal := regexp.MustCompile(`(?:\bt\(|data-t=|data-label=|\? )['"]([a-z.0-9]+)['"]|: '([a-z]+(?:\.[a-z]+)+)'`)
 	view := regexp.MustCompile(`(?m)^  (\w+): \[`)
 	for _, name := range files {
 		source, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, found := range literal.FindAllStringSubmatch(string(source), -1) {
 			used[found[1]+found[2]] = true
 		}
@@ -105,14 +98,10 @@ func TestTextsAreUsed(t *testing.T) {
 	}
 	texts := catalogs(t)["en"]
 	for key := range texts {
-		if !used[key] {
-			t.Errorf("nobody says %s", key)
-		}
+		assert.Truef(t, used[key], "nobody says %s", key)
 	}
 	for _, key := range []string{"waiting.title", "failed.text", "leave.failed", "turn.enter", "say.next"} {
-		if !used[key] {
-			t.Errorf("%s is not found: the search is broken", key)
-		}
+		assert.Truef(t, used[key], "%s is not found: the search is broken", key)
 	}
 	for key := range used {
 		if texts[key] == nil && strings.Contains(key, ".") {

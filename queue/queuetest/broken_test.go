@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/conformance"
@@ -143,9 +145,7 @@ func (b *backend) empty() error {
 func (b *backend) harness(t testing.TB) queuetest.Harness {
 	t.Helper()
 	b.now, b.notes = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), map[string]int64{}
-	if err := b.empty(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.empty())
 	return queuetest.Harness{
 		Store: b,
 		Advance: func(d time.Duration) {
@@ -176,9 +176,7 @@ func TestNeeds(t *testing.T) {
 			continue
 		}
 		left++
-		if err := s.Check(t.Context(), c, h); err != nil {
-			t.Errorf("%s: %v", c.Name, err)
-		}
+		assert.NoErrorf(t, s.Check(t.Context(), c, h), "%s", c.Name)
 	}
 	if left < 25 || left >= len(s.Cases) {
 		t.Errorf("%d of %d cases are left", left, len(s.Cases))

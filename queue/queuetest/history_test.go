@@ -3,6 +3,8 @@ package queuetest
 import (
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/queue/driver"
 )
@@ -57,8 +59,6 @@ func TestHistoryTellsWhoIsInTwiceOrLost(t *testing.T) {
 			}
 			past.everybody([]string{"a", "b"})
 		})
-		if (err == nil) != c.ok {
-			t.Errorf("%s: %v", what, err)
-		}
+		assert.Equalf(t, c.ok, (err == nil), "%s: %v", what, err)
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/queue/driver"
@@ -37,9 +40,8 @@ func TestFlush(t *testing.T) {
 	// new line, and newcomers come among them.
 	zero, all := 0, 1000
 	change := func(to *int) {
-		if _, err := r.store.Change(t.Context(), "e", r.rules, driver.Change{Threshold: to}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := r.store.Change(t.Context(), "e", r.rules, driver.Change{Threshold: to})
+		require.NoError(t, err)
 	}
 	change(&zero)
 	old := tickets[0].Epoch
@@ -65,9 +67,7 @@ func TestFlush(t *testing.T) {
 			}
 		})
 	}
-	if err := admin.FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, admin.FlushAll(t.Context()).Err())
 	group.Wait()
 	r.rules.Threshold, r.rules.Batch = 1000, 1000
 	if a := r.admit(); len(a.Admitted) > 0 || a.Settling <= 0 {
@@ -96,9 +96,7 @@ func TestLostScripts(t *testing.T) {
 	admin := open(t, s.URL())
 	r := newRoom(t, admin, "", 0)
 	forget := func() {
-		if err := admin.ScriptFlush(t.Context()).Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, admin.ScriptFlush(t.Context()).Err())
 	}
 	for i := range 3 {
 		forget()
@@ -107,18 +105,14 @@ func TestLostScripts(t *testing.T) {
 		}
 	}
 	forget()
-	if n := r.sweep(); n != 0 {
-		t.Errorf("%d were removed", n)
-	}
+	assert.Equal(t, 0, r.sweep(), "were removed")
 	forget()
-	if _, err := r.store.Look(t.Context(), "e", r.rules, 0, 0); err != nil {
-		t.Error(err)
-	}
+	_, err := r.store.Look(t.Context(), "e", r.rules, 0, 0)
+	assert.NoError(t, err)
 	forget()
 	one := 1
-	if _, err := r.store.Change(t.Context(), "e", r.rules, driver.Change{Threshold: &one}); err != nil {
-		t.Error(err)
-	}
+	_, err = r.store.Change(t.Context(), "e", r.rules, driver.Change{Threshold: &one})
+	assert.NoError(t, err)
 	forget()
 	if a := r.admit(); len(a.Admitted) != 1 || a.Admitted[0].User != "0" {
 		t.Errorf("admitted %+v", a)
@@ -140,8 +134,6 @@ func TestDown(t *testing.T) {
 	_, err5 := r.store.Change(ctx, e, r.rules, driver.Change{})
 	_, err6 := r.store.Events(ctx)
 	for i, err := range []error{err1, err2, err3, err4, err5, err6} {
-		if fault.Of(err) != fault.Infrastructure {
-			t.Errorf("call %d: %v", i, err)
-		}
+		assert.Equalf(t, fault.Infrastructure, fault.Of(err), "call %d: %v", i, err)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redistest"
@@ -19,24 +21,18 @@ func TestForbidden(t *testing.T) {
 	s := redistest.StartServer(t)
 	admin := open(t, s.URL())
 	as := func(user string, may ...any) *room {
-		if err := admin.Do(t.Context(), append([]any{"ACL", "SETUSER", user, "on", ">secret"}, may...)...).Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, admin.Do(t.Context(), append([]any{"ACL", "SETUSER", user, "on", ">secret"}, may...)...).Err())
 		client := redis.NewClient(&redis.Options{
 			Addr: s.Address, Username: user, Password: "secret", ContextTimeoutEnabled: true, MaxRetries: -1,
 		})
 		t.Cleanup(func() {
-			if err := client.Close(); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, client.Close())
 		})
 		return newRoom(t, client, "", 1)
 	}
 	little := as("little", "~*", "+evalsha", "+eval", "+sadd")
 	_, err := little.store.Visit(t.Context(), "e", little.rules, driver.Beats{}, nil)
-	if fault.Of(err) != fault.Infrastructure {
-		t.Fatalf("a visit without permission: %v", err)
-	}
+	require.Equalf(t, fault.Infrastructure, fault.Of(err), "a visit without permission: %v", err)
 	_, list, found := strings.Cut(err.Error(), "allow it ")
 	list, rest, _ := strings.Cut(list, " on the keys ")
 	if !found || !strings.Contains(rest, "{*}:*") {
@@ -55,37 +51,30 @@ func TestForbidden(t *testing.T) {
 	r.visit(driver.Visit{Kind: driver.Leave, User: "inside"})
 	on, off, paused := driver.Gate{On: true}, driver.Gate{}, true
 	for _, c := range []driver.Change{{Gate: &on}, {Gate: &off}, {Paused: &paused}} {
-		if _, err := r.store.Change(t.Context(), "e", r.rules, c); err != nil {
-			t.Error(err)
-		}
+		_, err := r.store.Change(t.Context(), "e", r.rules, c)
+		assert.NoError(t, err)
 	}
 	paused = false
-	if _, err := r.store.Change(t.Context(), "e", r.rules, driver.Change{Paused: &paused}); err != nil {
-		t.Error(err)
-	}
+	_, err = r.store.Change(t.Context(), "e", r.rules, driver.Change{Paused: &paused})
+	assert.NoError(t, err)
 	if a := r.admit(); len(a.Admitted) != 1 {
 		t.Errorf("admitted %+v", a)
 	}
 	opens := r.visit().Now.Add(driver.FreezeBefore)
-	if _, err := r.store.Change(t.Context(), "e", r.rules, driver.Change{Settings: new(int64(1)), Opens: &opens}); err != nil {
-		t.Error(err)
-	}
+	_, err = r.store.Change(t.Context(), "e", r.rules, driver.Change{Settings: new(int64(1)), Opens: &opens})
+	assert.NoError(t, err)
 	for _, step := range []driver.DrawStep{{Kind: driver.DrawFreeze}, {Kind: driver.DrawLeaves, Leaves: make([]draw.Leaf, 1)}, {Kind: driver.DrawRoot, Root: make([]byte, len(draw.Leaf{})), Most: 1}} {
 		step.Holder = 1
 		if d, err := r.store.(driver.Drawer).Draw(t.Context(), "e", r.rules, step); err != nil || !d.Held {
 			t.Errorf("step %d: held %t, %v", step.Kind, d.Held, err)
 		}
 	}
-	if _, err := r.store.Look(t.Context(), "e", r.rules, 0, 0); err != nil {
-		t.Error(err)
-	}
+	_, err = r.store.Look(t.Context(), "e", r.rules, 0, 0)
+	assert.NoError(t, err)
 	r.ahead.Add((20 * time.Minute).Microseconds())
-	if n := r.sweep(); n != 2 {
-		t.Errorf("%d were removed, want 2", n)
-	}
-	if _, err := r.store.Change(t.Context(), "e", r.rules, driver.Change{Clear: true}); err != nil {
-		t.Error(err)
-	}
+	assert.Equal(t, 2, r.sweep(), "were removed")
+	_, err = r.store.Change(t.Context(), "e", r.rules, driver.Change{Clear: true})
+	assert.NoError(t, err)
 	for range 3 {
 		r.ahead.Add(time.Minute.Microseconds())
 		r.sweep()

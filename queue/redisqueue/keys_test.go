@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/queue/driver"
@@ -17,15 +18,11 @@ import (
 func ttls(t *testing.T, client redis.UniversalClient, prefix string) map[string]time.Duration {
 	t.Helper()
 	keys, err := keysAt(t.Context(), client, prefix)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	found := map[string]time.Duration{}
 	for _, key := range keys {
 		ttl, err := client.PTTL(t.Context(), key).Result()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_, name, _ := strings.Cut(key, "}:")
 		found[name] = ttl
 	}
@@ -43,9 +40,8 @@ func TestKeys(t *testing.T) {
 			r := newRoom(t, client, prefix, 1)
 			on, zero, two := driver.Gate{On: true}, 0, 2
 			change := func(c driver.Change) {
-				if _, err := r.store.Change(t.Context(), "e", r.rules, c); err != nil {
-					t.Fatal(err)
-				}
+				_, err := r.store.Change(t.Context(), "e", r.rules, c)
+				require.NoError(t, err)
 			}
 			r.check("inside")
 			r.check("missing")
@@ -131,9 +127,8 @@ func TestPausedStays(t *testing.T) {
 	client := servers["redis"](t)
 	prefix := redistest.Prefix(t, client)
 	r := newRoom(t, client, prefix, 1)
-	if _, err := r.store.Look(t.Context(), "e", r.rules, 0, 0); err != nil {
-		t.Fatal(err)
-	}
+	_, err := r.store.Look(t.Context(), "e", r.rules, 0, 0)
+	require.NoError(t, err)
 	if ttl := ttls(t, client, prefix)["room"]; ttl < 24*time.Hour {
 		t.Errorf("a room that was looked at is kept for %v", ttl)
 	}
@@ -141,9 +136,8 @@ func TestPausedStays(t *testing.T) {
 		t.Errorf("the events are %v, %v, after a look at one", events, err)
 	}
 	for _, paused := range []bool{true, false} {
-		if _, err := r.store.Change(t.Context(), "e", r.rules, driver.Change{Paused: &paused}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := r.store.Change(t.Context(), "e", r.rules, driver.Change{Paused: &paused})
+		require.NoError(t, err)
 		if ttl := ttls(t, client, prefix)["room"]; (ttl == -1) != paused {
 			t.Errorf("a room is kept for %v; paused: %t", ttl, paused)
 		}
@@ -161,9 +155,7 @@ func TestRegistry(t *testing.T) {
 			r := newRoom(t, client, prefix, 1)
 			listed := func() bool {
 				events, err := r.store.Events(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				return slices.Equal(events, []string{"e"})
 			}
 			for i := range 3 {
@@ -172,9 +164,7 @@ func TestRegistry(t *testing.T) {
 					t.Fatalf("the event is not listed after visit %d", i)
 				}
 				r.visit(driver.Visit{Kind: driver.Leave, User: user})
-				if err := client.SRem(t.Context(), prefix+"queue:active-events", "e").Err(); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, client.SRem(t.Context(), prefix+"queue:active-events", "e").Err())
 			}
 		})
 	}
@@ -188,15 +178,11 @@ func TestOlderData(t *testing.T) {
 	admin := open(t, s.URL())
 	r := newRoom(t, admin, "", 0)
 	r.check("kept")
-	if err := admin.Save(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, admin.Save(t.Context()).Err())
 	r.check("lost")
 	r.check("lost too")
 	before, err := r.store.Look(t.Context(), "e", r.rules, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.Kill()
 	s.Start()
 	redistest.Eventually(t, "the server has its data", func() error { return admin.Ping(t.Context()).Err() })
@@ -204,9 +190,7 @@ func TestOlderData(t *testing.T) {
 		r.check(fmt.Sprint("new", i))
 	}
 	after, err := r.store.Look(t.Context(), "e", r.rules, before.Epoch, before.Version)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if after.Epoch != before.Epoch || !after.Full || after.Waiting != 6 || after.Version <= before.Version {
 		t.Errorf("epoch %d, version %d became %+v", before.Epoch, before.Version, after)
 	}

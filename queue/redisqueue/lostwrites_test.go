@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/redisqueue"
@@ -19,9 +21,7 @@ func promoted(t *testing.T, hidden bool) (*room, []driver.Visit) {
 	old, next := redistest.StartServer(t, "--repl-diskless-sync-delay", "0"), redistest.StartServer(t)
 	master, replica := open(t, old.URL()), open(t, next.URL())
 	host, port, _ := strings.Cut(old.Address, ":")
-	if err := replica.Do(t.Context(), "REPLICAOF", host, port).Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, replica.Do(t.Context(), "REPLICAOF", host, port).Err())
 	// The first replica gives a master another id.
 	replicated := func() {
 		redistest.Eventually(t, "replication", func() error {
@@ -32,9 +32,7 @@ func promoted(t *testing.T, hidden bool) (*room, []driver.Visit) {
 			return err
 		})
 	}
-	if err := master.Set(t.Context(), "first", 1, 0).Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, master.Set(t.Context(), "first", 1, 0).Err())
 	replicated()
 	before := &room{t: t, store: newStore(t, master, ""), rules: rulesOf(0)}
 	after := &room{t: t, store: newStore(t, replica, ""), rules: rulesOf(0)}
@@ -46,9 +44,7 @@ func promoted(t *testing.T, hidden bool) (*room, []driver.Visit) {
 		before.check(fmt.Sprint("user", i))
 	}
 	replicated()
-	if err := replica.Do(t.Context(), "REPLICAOF", "NO", "ONE").Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, replica.Do(t.Context(), "REPLICAOF", "NO", "ONE").Err())
 	var lost []driver.Visit
 	for i := range 10 {
 		v := before.visit(driver.Visit{Kind: driver.Check, User: fmt.Sprint("lost", i)})

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/queue/driver"
@@ -25,9 +26,7 @@ func TestNew(t *testing.T) {
 		if _, err := redisqueue.New(c, redisqueue.Config{}); err == nil {
 			t.Errorf("a client with %+v was accepted", o)
 		}
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, c.Close())
 	}
 	for _, bad := range []string{"{a}", "a}", "a b", "a\n", "\xff", strings.Repeat("a", 101)} {
 		if _, err := redisqueue.New(client, redisqueue.Config{Prefix: bad}); err == nil {
@@ -35,9 +34,8 @@ func TestNew(t *testing.T) {
 		}
 	}
 	for _, good := range []string{"", "shop:", "공연:", strings.Repeat("a", 100)} {
-		if _, err := redisqueue.New(client, redisqueue.Config{Prefix: good}); err != nil {
-			t.Errorf("the prefix %q: %v", good, err)
-		}
+		_, err := redisqueue.New(client, redisqueue.Config{Prefix: good})
+		assert.NoError(t, err, "the prefix %q", good)
 	}
 }
 

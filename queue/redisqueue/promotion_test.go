@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/queue/driver"
@@ -21,16 +23,12 @@ func TestClusterPromotion(t *testing.T) {
 	master, replica := open(t, old.URL()), open(t, next.URL())
 	host, port, _ := strings.Cut(old.Address, ":")
 	id, err := master.Do(t.Context(), "CLUSTER", "MYID").Text()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, err := range []error{
 		master.Do(t.Context(), "CLUSTER", "ADDSLOTSRANGE", 0, 16383).Err(),
 		replica.Do(t.Context(), "CLUSTER", "MEET", host, port).Err(),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	redistest.Eventually(t, "the nodes know each other", func() error { return replica.Do(t.Context(), "CLUSTER", "REPLICATE", id).Err() })
 	redistest.Eventually(t, "replication", func() error {
@@ -48,9 +46,7 @@ func TestClusterPromotion(t *testing.T) {
 		PoolSize:                   10_000, // after so many failures the pool itself tries for ever
 	})
 	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, client.Close())
 	})
 	r := newRoom(t, client, "", 0)
 	const n = 50
@@ -58,16 +54,12 @@ func TestClusterPromotion(t *testing.T) {
 		r.check(fmt.Sprint("user", i))
 	}
 	before, err := r.store.Look(t.Context(), "e", r.rules, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if replicas, err := master.Do(t.Context(), "WAIT", 1, 0).Int(); err != nil || replicas != 1 {
 		t.Fatalf("%d replicas have all: %v", replicas, err)
 	}
 	old.Kill()
-	if err := replica.Do(t.Context(), "CLUSTER", "FAILOVER", "TAKEOVER").Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, replica.Do(t.Context(), "CLUSTER", "FAILOVER", "TAKEOVER").Err())
 	redistest.Eventually(t, "the client finds the new master", func() error {
 		_, err := r.store.Visit(t.Context(), "e", r.rules, driver.Beats{}, nil)
 		return err
@@ -84,11 +76,7 @@ func TestClusterPromotion(t *testing.T) {
 	r.rules.Threshold = n
 	a := r.admit()
 	for i, one := range a.Admitted {
-		if one.User != fmt.Sprint("user", i) {
-			t.Errorf("%s is admitted as number %d", one.User, i)
-		}
+		assert.Equalf(t, fmt.Sprint("user", i), one.User, "%s is admitted as number %d", one.User, i)
 	}
-	if len(a.Admitted) != n {
-		t.Errorf("%d of %d are admitted", len(a.Admitted), n)
-	}
+	assert.Lenf(t, a.Admitted, n, "%d of %d are admitted", len(a.Admitted), n)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/queue/driver"
@@ -34,9 +35,8 @@ func TestReservedByAnOlderRelease(t *testing.T) {
 		pipe.ZAdd(t.Context(), prefix+"{e}:active", redis.Z{Score: ends, Member: user})
 		pipe.ZAdd(t.Context(), prefix+"{e}:reserved", redis.Z{Score: ends, Member: user})
 		pipe.HSet(t.Context(), prefix+"{e}:entry", user, entry(order, now))
-		if _, err := pipe.Exec(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		_, err := pipe.Exec(t.Context())
+		require.NoError(t, err)
 	}
 	if v := r.visit(driver.Visit{Kind: driver.Heartbeat, User: "present"}); v.Active != 2 || v.Outcomes[0].Status != driver.Active || v.Outcomes[0].Order != present.Order || v.Outcomes[0].Left != r.rules.Active {
 		t.Errorf("%+v", v)
@@ -68,9 +68,8 @@ func TestATurnThatAnOlderReleaseEnded(t *testing.T) {
 	pipe.ZAdd(t.Context(), prefix+"{e}:queue", redis.Z{Score: float64(first.Order), Member: "a"})
 	pipe.ZRem(t.Context(), prefix+"{e}:missed", "a")
 	pipe.HDel(t.Context(), prefix+"{e}:entry", "a")
-	if _, err := pipe.Exec(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	_, err := pipe.Exec(t.Context())
+	require.NoError(t, err)
 	if o := r.visit(driver.Visit{Kind: driver.Heartbeat, User: "a"}).Outcomes[0]; o.Status != driver.Waiting || o.Turn || o.Order != first.Order {
 		t.Errorf("in line again, and answered %+v", o)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/queue/driver"
 )
@@ -24,9 +26,7 @@ func TestNewcomersOverSegments(t *testing.T) {
 					visits[i].User = fmt.Sprintf("u%d", line+i)
 				}
 				v, err := store.Visit(ctx, "e", rules, driver.Beats{}, visits)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				for i, o := range v.Outcomes {
 					if o.Status != driver.Waiting || !o.New || o.Ahead != line+i || o.Order != v.Outcomes[0].Order+int64(i) {
 						t.Fatalf("newcomer %d: %+v", i, o)
@@ -35,16 +35,14 @@ func TestNewcomersOverSegments(t *testing.T) {
 				line += n
 				return v.Outcomes
 			}
-			if _, err := store.Visit(ctx, "e", rules, driver.Beats{}, []driver.Visit{{User: "inside"}}); err != nil {
-				t.Fatal(err)
-			}
+			_, err := store.Visit(ctx, "e", rules, driver.Beats{}, []driver.Visit{{User: "inside"}})
+			require.NoError(t, err)
 			last := crowd(1)[0].Order
 			for _, before := range []int64{2, 0, 5} { // of five: over the end, from the beginning of one, up to the end
 				end := (last/segment+1)*segment - 1 - before
 				for _, gate := range []driver.Gate{{On: true}, {Positions: end - last}} {
-					if _, err := store.Change(ctx, "e", rules, driver.Change{Gate: &gate}); err != nil {
-						t.Fatal(err)
-					}
+					_, err := store.Change(ctx, "e", rules, driver.Change{Gate: &gate})
+					require.NoError(t, err)
 				}
 				crowd5 := crowd(5)
 				if got := crowd5[0].Order; got != end+1 {
@@ -54,9 +52,7 @@ func TestNewcomersOverSegments(t *testing.T) {
 			}
 			// All users have their told positions, also by the bits of a look.
 			view, err := store.Look(ctx, "e", rules, 0, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			bits := 0
 			for _, b := range view.Blocks {
 				for i := range int64(driver.BlockSize) {
@@ -68,9 +64,7 @@ func TestNewcomersOverSegments(t *testing.T) {
 			}
 			for i := range line {
 				v, err := store.Visit(ctx, "e", rules, driver.Beats{}, []driver.Visit{{User: fmt.Sprintf("u%d", i)}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if o := v.Outcomes[0]; o.New || o.Ahead != i {
 					t.Errorf("u%d: %+v", i, o)
 				}

@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/queue/driver"
 )
@@ -59,9 +62,7 @@ func TestStepBackHoldsTheSweep(t *testing.T) {
 		r.ahead.Add(-step.Microseconds())
 		for range 10 {
 			r.check("alive")
-			if n := r.sweep(); n != 0 {
-				t.Fatalf("%d were removed within the grace", n)
-			}
+			require.Equal(t, 0, r.sweep(), "were removed within the grace")
 			r.ahead.Add(time.Minute.Microseconds())
 		}
 		removed := 0
@@ -70,9 +71,7 @@ func TestStepBackHoldsTheSweep(t *testing.T) {
 			r.check("alive")
 			removed += r.sweep()
 		}
-		if removed != 1 {
-			t.Errorf("%d were removed after the grace, want the one who is silent", removed)
-		}
+		assert.Equal(t, 1, removed, "were removed after the grace, want the one who is silent")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/redistest"
@@ -26,9 +27,7 @@ var (
 func newStore(t testing.TB, client redis.UniversalClient, prefix string) driver.Store {
 	t.Helper()
 	s, err := redisqueue.New(client, redisqueue.Config{Prefix: prefix})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 

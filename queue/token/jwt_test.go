@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/internal/tokens"
@@ -62,9 +63,7 @@ func TestEntryRoundTrip(t *testing.T) {
 		now := time.Now().Truncate(time.Second)
 		text := must(e.Issue(token.EntryClaims{Event: "쇼-1", User: "member|1", ID: "5.7"}))
 		c, err := e.Verify(text, "쇼-1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want := token.EntryClaims{Event: "쇼-1", User: "member|1", ID: "5.7", IssuedAt: now, ExpiresAt: now.Add(600 * time.Second)}
 		if c.Event != want.Event || c.User != want.User || c.ID != want.ID || !c.IssuedAt.Equal(want.IssuedAt) || !c.ExpiresAt.Equal(want.ExpiresAt) {
 			t.Errorf("%+v, want %+v", c, want)
@@ -156,9 +155,7 @@ func TestRefusals(t *testing.T) {
 func TestAlgorithm(t *testing.T) {
 	key, id := keyOf(newSecret, "entry")
 	private, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	claims := jwt.MapClaims{
 		"iss": "millrace", "aud": "millrace-queue-entry", "sub": "e", "uid": "u", "jti": "1",
 		"nbf": time.Now().Unix(), "exp": time.Now().Add(time.Minute).Unix(),
@@ -168,9 +165,8 @@ func TestAlgorithm(t *testing.T) {
 		tok.Header["typ"], tok.Header["kid"] = "entry+jwt", id
 		return must(tok.SignedString(key))
 	}
-	if _, err := entries(t, newSecret).Verify(sign(jwt.SigningMethodHS256, key), "e"); err != nil {
-		t.Fatalf("HS256: %v", err)
-	}
+	_, err = entries(t, newSecret).Verify(sign(jwt.SigningMethodHS256, key), "e")
+	require.NoError(t, err, "HS256")
 	part := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
 	body := strings.Split(sign(jwt.SigningMethodHS256, key), ".")[1]
 	for name, text := range map[string]string{
@@ -322,9 +318,7 @@ func TestConfig(t *testing.T) {
 		}
 	}
 	mine, err := token.NewEntries(ring(t, newSecret), token.Config{Issuer: "boxoffice", Lasts: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text := must(mine.Issue(token.EntryClaims{Event: "e", User: "u", ID: "1"}))
 	if c, err := mine.Verify(text, "e"); err != nil || c.ExpiresAt.Sub(c.IssuedAt) != time.Minute || mine.Lasts() != time.Minute {
 		t.Errorf("%+v, %v", c, err)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/tokens"
@@ -20,26 +21,20 @@ var (
 func ring(t testing.TB, secrets ...string) *token.Ring {
 	t.Helper()
 	r, err := token.NewRing(secrets...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r
 }
 
 func entries(t testing.TB, secrets ...string) *token.Entries {
 	t.Helper()
 	e, err := token.NewEntries(ring(t, secrets...), token.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return e
 }
 
 func gates(t testing.TB, secrets ...string) *tokens.Gates {
 	t.Helper()
 	g, err := tokens.NewGates(ring(t, secrets...), tokens.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return g
 }

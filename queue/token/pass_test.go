@@ -4,12 +4,13 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/internal/tokens"
@@ -25,9 +26,7 @@ func TestPass(t *testing.T) {
 		text := passes.Sign(request)
 		check := func(what, text string, p tokens.Pass, want error) {
 			t.Helper()
-			if err := passes.Check(text, p); !errors.Is(err, want) {
-				t.Errorf("%s: %v, want %v", what, err, want)
-			}
+			assert.ErrorIsf(t, passes.Check(text, p), want, "%s", what)
 		}
 		check("itself", text, request, nil)
 		check("another method", text, tokens.Pass{Method: "GET", Path: request.Path, Event: "e", User: "u"}, seal.ErrSignature)
@@ -37,9 +36,7 @@ func TestPass(t *testing.T) {
 		check("nobody", text, tokens.Pass{Method: "POST", Path: request.Path, Event: "e"}, seal.ErrSignature)
 		check("none", "", request, token.ErrMissing)
 		for _, bad := range []string{"true", "1", "..", "a.b.c", text + "=", text + ".", strings.Replace(text, ".", ".0", 1), strings.Replace(text, ".", ".+", 1), text + "\n", strings.Repeat("a", 1<<20)} {
-			if err := passes.Check(bad, request); !errors.Is(err, seal.ErrMalformed) {
-				t.Errorf("%.80q: %v", bad, err)
-			}
+			assert.ErrorIsf(t, passes.Check(bad, request), seal.ErrMalformed, "%.80q", bad)
 		}
 		part := strings.Split(text, ".")
 		check("no signature", part[0]+"."+part[1]+".", request, seal.ErrSignature)
@@ -65,9 +62,7 @@ func TestPassByTheRecipe(t *testing.T) {
 			mac := hmac.New(sha256.New, key)
 			fmt.Fprintf(mac, "POST\n/api/seats/reserve\ne\nu\n%d", at)
 			text := fmt.Sprintf("%s.%d.%s", id, at, base64.RawURLEncoding.EncodeToString(mac.Sum(nil)))
-			if err := passes.Check(text, request); !errors.Is(err, want) {
-				t.Errorf("%d s ahead: %v, want %v", ahead, err, want)
-			}
+			assert.ErrorIsf(t, passes.Check(text, request), want, "%d s ahead", ahead)
 		}
 	})
 }
@@ -77,9 +72,7 @@ func TestPassPartsDoNotRunTogether(t *testing.T) {
 	passes := tokens.NewPasses(ring(t, newSecret))
 	text := passes.Sign(tokens.Pass{Method: "GET", Path: "/a", Event: "e\nf", User: "g"})
 	for _, p := range []tokens.Pass{{Method: "GET", Path: "/a\ne", Event: "f", User: "g"}, {Method: "GET", Path: "/a", Event: "e", User: "f\ng"}, {Method: "GET", Path: "/a", Event: "e\nf", User: "g"}} {
-		if err := passes.Check(text, p); !errors.Is(err, seal.ErrMalformed) {
-			t.Errorf("%+v: %v", p, err)
-		}
+		assert.ErrorIsf(t, passes.Check(text, p), seal.ErrMalformed, "%+v", p)
 	}
 }
 

@@ -3,11 +3,12 @@ package token_test
 import (
 	"crypto/hmac"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/internal/seal"
 	"github.com/millrace-go/millrace/internal/tokens"
@@ -25,13 +26,10 @@ func TestShortSecrets(t *testing.T) {
 		if strings.Contains(err.Error(), short) || strings.Contains(err.Error(), newSecret) {
 			t.Errorf("the error tells a secret: %v", err)
 		}
-		if !strings.Contains(err.Error(), "openssl rand -hex 32") {
-			t.Errorf("the error does not say what to do: %v", err)
-		}
+		assert.Containsf(t, err.Error(), "openssl rand -hex 32", "the error does not say what to do: %v", err)
 	}
-	if _, err := token.NewRing(strings.Repeat("s", token.MinSecret)); err != nil {
-		t.Errorf("a secret of the least length: %v", err)
-	}
+	_, err := token.NewRing(strings.Repeat("s", token.MinSecret))
+	assert.NoError(t, err, "a secret of the least length")
 }
 
 // Printing a value that holds keys, as a log of a configuration does, shows none.
@@ -52,9 +50,7 @@ func TestPrintingTellsNoKey(t *testing.T) {
 			for what, secret := range secrets {
 				head := secret[:4]
 				for _, form := range []string{string(secret), fmt.Sprintf("%x", head), fmt.Sprintf("%d", head), strings.Trim(fmt.Sprintf("%#v", head), "[]byte{}")} {
-					if strings.Contains(text, strings.Trim(form, "[]")) {
-						t.Errorf("%s with %s prints %s: %s", name, verb, what, text)
-					}
+					assert.NotContainsf(t, text, strings.Trim(form, "[]"), "%s with %s prints %s: %s", name, verb, what, text)
 				}
 			}
 		}
@@ -121,9 +117,7 @@ func TestRotation(t *testing.T) {
 			{"old, when the old one is out", over, signedByOld, seal.ErrSignature},
 			{"new, on a machine that has only the old one", before, signedByNew, seal.ErrSignature},
 		} {
-			if err := k.verify(c.secrets, c.text); !errors.Is(err, c.want) {
-				t.Errorf("%s: %s: %v, want %v", name, c.what, err, c.want)
-			}
+			assert.ErrorIsf(t, k.verify(c.secrets, c.text), c.want, "%s: %s", name, c.what)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
@@ -108,9 +109,7 @@ func TestACrowdSharesCalls(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 201 {
 			all.Go(func() {
-				if l.Take(t.Context(), fmt.Sprint(i), time.Second, 1) != 0 {
-					t.Error("refused")
-				}
+				assert.EqualValues(t, 0, l.Take(t.Context(), fmt.Sprint(i), time.Second, 1), "refused")
 			})
 		}
 		all.Wait()

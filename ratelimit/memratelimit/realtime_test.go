@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
@@ -17,9 +19,7 @@ func TestRealTime(t *testing.T) {
 	p := plan(t, ratelimit.Limits{HardLimit: 5000, Rate: 3000, Burst: 30})
 	ask := driver.Ask{Runs: []driver.Run{{Priority: driver.High, Size: 1, Count: 1}}}
 	first, err := s.Acquire(t.Context(), p, ask)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var mu sync.Mutex
 	var total int64
 	var last int64

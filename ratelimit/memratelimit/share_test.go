@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/driver"
 	"github.com/millrace-go/millrace/ratelimit/memratelimit"
@@ -37,9 +39,7 @@ func TestLowIsServedUnderAFloodOfHigh(t *testing.T) {
 						store := memratelimit.New()
 						open := func() *ratelimit.Limiter {
 							l, err := ratelimit.New(store, ratelimit.Config{Limits: limits})
-							if err != nil {
-								t.Fatal(err)
-							}
+							require.NoError(t, err)
 							return l
 						}
 						highs := open()

@@ -63,9 +63,7 @@ func (f *fragile) lose(context.Context) error {
 func harness(t *testing.T) ratelimittest.Harness {
 	t.Helper()
 	f := &fragile{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-	if err := f.lose(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.lose(t.Context()))
 	return ratelimittest.Harness{Store: f, Move: f.move, Lose: f.lose}
 }
 
@@ -79,9 +77,7 @@ func TestNotApplicable(t *testing.T) {
 func plan(t testing.TB, l ratelimit.Limits) *driver.Plan {
 	t.Helper()
 	p, err := l.Plan()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p
 }
 
@@ -92,17 +88,13 @@ func TestClockIsMonotonic(t *testing.T) {
 		p := plan(t, ratelimit.Limits{HardLimit: 500, Rate: 100})
 		ask := driver.Ask{Runs: []driver.Run{{Priority: driver.High, Size: 1, Count: 1000}}}
 		first, err := s.Acquire(t.Context(), p, ask)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if first.At != time.Now().UnixMicro() || first.Runs[0].Granted != 0 {
 			t.Errorf("at %s: %+v", time.Now(), first)
 		}
 		time.Sleep(70 * time.Millisecond)
 		g, err := s.Acquire(t.Context(), p, ask)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if g.At-first.At != 70_000 || g.Runs[0].Granted != 7 {
 			t.Errorf("70 ms later: %+v", g)
 		}

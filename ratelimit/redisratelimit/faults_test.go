@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/ratelimit"
@@ -86,9 +87,7 @@ func TestFaults(t *testing.T) {
 				v.usage.must(v.store)
 				v.usage.gain(v.store)
 				f.hurt(v)
-				if there := exists(t, v.admin, m.key); there != f.data {
-					t.Fatalf("after the fault the state is there: %t, want %t", there, f.data)
-				}
+				require.Equal(t, f.data, exists(t, v.admin, m.key), "after the fault the state is there")
 				if n := v.usage.must(v.store); n != 0 && !f.granted {
 					t.Errorf("%d were granted at once after it", n)
 				}

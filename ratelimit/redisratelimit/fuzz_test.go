@@ -3,6 +3,8 @@ package redisratelimit
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
@@ -29,9 +31,7 @@ func FuzzGrant(f *testing.F) {
 			known[r] = true
 		}
 		for _, r := range g.Runs {
-			if !known[r.Reason] {
-				t.Fatalf("the reason %v", r.Reason)
-			}
+			require.Truef(t, known[r.Reason], "the reason %v", r.Reason)
 		}
 	})
 }

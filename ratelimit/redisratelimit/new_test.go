@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/ratelimit/redisratelimit"
 )
@@ -31,8 +32,7 @@ func TestNew(t *testing.T) {
 		}
 	}
 	for _, good := range []string{"", "rate", "künstler:1", strings.Repeat("a", 200)} {
-		if _, err := redisratelimit.New(client, redisratelimit.Config{Name: good}); err != nil {
-			t.Errorf("the name %q: %v", good, err)
-		}
+		_, err := redisratelimit.New(client, redisratelimit.Config{Name: good})
+		assert.NoError(t, err, "the name %q", good)
 	}
 }

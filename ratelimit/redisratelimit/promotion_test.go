@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/ratelimit"
@@ -20,22 +22,16 @@ func TestPromotion(t *testing.T) {
 			old, next := redistest.StartServer(t, "--repl-diskless-sync-delay", "0"), redistest.StartServer(t)
 			master, replica := open(t, old.URL()), open(t, next.URL())
 			host, port, _ := strings.Cut(old.Address, ":")
-			if err := replica.SlaveOf(t.Context(), host, port).Err(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, replica.SlaveOf(t.Context(), host, port).Err())
 			u := &usage{t: t, plan: planOfLimits(t, m.limits)}
 			before := newStore(t, master, "rate")
 			redistest.Eventually(t, "replication", func() error { return linked(t, replica) })
 			u.must(before) // begins to fill
 			replicated(t, master)
 			value, err := master.Get(t.Context(), m.key).Bytes()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			// The replica has not received the master's grants from now on.
-			if err := replica.SlaveOf(t.Context(), "NO", "ONE").Err(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, replica.SlaveOf(t.Context(), "NO", "ONE").Err())
 			u.gain(before)
 			old.Kill()
 			// The replicated state exists, and is not used.
@@ -43,9 +39,7 @@ func TestPromotion(t *testing.T) {
 				t.Fatalf("the replica has %x, %v; want %x", got, err, value)
 			}
 			after := newStore(t, replica, "rate")
-			if n := u.must(after); n != 0 {
-				t.Errorf("%d were granted at once by the replica", n)
-			}
+			assert.Equal(t, 0, u.must(after), "were granted at once by the replica")
 			u.gain(after)
 			u.check()
 		})
@@ -60,16 +54,12 @@ func TestClusterPromotion(t *testing.T) {
 	master, replica := open(t, old.URL()), open(t, next.URL())
 	host, port, _ := strings.Cut(old.Address, ":")
 	id, err := master.Do(t.Context(), "CLUSTER", "MYID").Text()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, err := range []error{
 		master.Do(t.Context(), "CLUSTER", "ADDSLOTSRANGE", 0, 16383).Err(),
 		replica.Do(t.Context(), "CLUSTER", "MEET", host, port).Err(),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	redistest.Eventually(t, "the nodes know each other", func() error { return replica.Do(t.Context(), "CLUSTER", "REPLICATE", id).Err() })
 	redistest.Eventually(t, "replication", func() error { return linked(t, replica) })
@@ -86,12 +76,8 @@ func TestClusterPromotion(t *testing.T) {
 	u.gain(cluster)
 	replicated(t, master)
 	old.Kill()
-	if err := replica.Do(t.Context(), "CLUSTER", "FAILOVER", "TAKEOVER").Err(); err != nil {
-		t.Fatal(err)
-	}
-	if n := u.must(newStore(t, replica, "rate")); n != 0 {
-		t.Errorf("%d were granted at once by the replica", n)
-	}
+	require.NoError(t, replica.Do(t.Context(), "CLUSTER", "FAILOVER", "TAKEOVER").Err())
+	assert.Equal(t, 0, u.must(newStore(t, replica, "rate")), "were granted at once by the replica")
 	u.gain(cluster)
 	u.check()
 }

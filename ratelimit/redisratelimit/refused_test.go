@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/redistest"
@@ -34,16 +36,13 @@ func away(t *testing.T, s driver.Store, p *driver.Plan, reason string) {
 func TestHungServer(t *testing.T) {
 	s := redistest.StartServer(t)
 	client, err := redisdb.Open(s.URL(), redisdb.Config{Timeout: 5 * time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer client.Close()
 	store := newStore(t, client, "rate")
 	plan := planOfLimits(t, ratelimit.Limits{HardLimit: 500, Rate: 450})
 	ask := driver.Ask{Runs: []driver.Run{{Priority: driver.High, Size: 1, Count: 1}}}
-	if _, err := store.Acquire(t.Context(), plan, ask); err != nil {
-		t.Fatal(err)
-	}
+	_, err = store.Acquire(t.Context(), plan, ask)
+	require.NoError(t, err)
 	s.Stop()
 	defer s.Signal(syscall.SIGCONT)
 	began := time.Now()
@@ -61,9 +60,7 @@ func TestHungServer(t *testing.T) {
 // TestReadOnly: a replica cannot hold a budget.
 func TestReadOnly(t *testing.T) {
 	client := open(t, redistest.StartServer(t).URL())
-	if err := client.SlaveOf(t.Context(), "127.0.0.1", "1").Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, client.SlaveOf(t.Context(), "127.0.0.1", "1").Err())
 	away(t, newStore(t, client, "rate"), planOfLimits(t, ratelimit.Limits{HardLimit: 500, Rate: 450}), "READONLY")
 }
 
@@ -72,9 +69,7 @@ func TestReadOnly(t *testing.T) {
 func TestForbidden(t *testing.T) {
 	s := redistest.StartServer(t)
 	admin := open(t, s.URL())
-	if err := admin.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">geheim", "~*", "+@all", "-info").Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, admin.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">geheim", "~*", "+@all", "-info").Err())
 	client := open(t, "redis://app:geheim@"+s.Address+"/0")
 	_, err := newStore(t, client, "rate").Acquire(t.Context(), planOfLimits(t, ratelimit.Limits{HardLimit: 500, Rate: 450}),
 		driver.Ask{Runs: []driver.Run{{Priority: driver.High, Size: 1, Count: 1}}})
@@ -95,15 +90,11 @@ func TestOutOfMemory(t *testing.T) {
 			u.must(store)
 			u.gain(store)
 			limit := func(bytes string) {
-				if err := client.ConfigSet(t.Context(), "maxmemory", bytes).Err(); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, client.ConfigSet(t.Context(), "maxmemory", bytes).Err())
 			}
 			limit("1")
 			before, err := client.Get(t.Context(), m.key).Result()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			refused := func() error {
 				if _, err := u.ask(store); err != nil {
 					return nil
@@ -127,13 +118,9 @@ func TestLoading(t *testing.T) {
 	s := redistest.StartServer(t, "--rdbcompression", "no")
 	client := open(t, s.URL())
 	for i := range 300 {
-		if err := client.Set(t.Context(), fmt.Sprint("key", i), strings.Repeat("x", 2000), 0).Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, client.Set(t.Context(), fmt.Sprint("key", i), strings.Repeat("x", 2000), 0).Err())
 	}
-	if err := client.Save(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, client.Save(t.Context()).Err())
 	s.Kill()
 	// Each key now takes 300 ms to load, and the server answers after each. The store does not
 	// wait for it.

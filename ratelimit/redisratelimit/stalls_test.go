@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/internal/tcpproxy/proxytest"
@@ -22,9 +24,7 @@ func TestWaitOverABadNetwork(t *testing.T) {
 	network := proxytest.Start(t, server.Address)
 	store := newStore(t, open(t, "redis://"+network.Addr()), name(t, open(t, server.URL())))
 	l, err := ratelimit.New(store, ratelimit.Config{Limits: ratelimit.Limits{HardLimit: 500, Rate: 400, LowRate: 300, Delay: 50 * time.Millisecond}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var wg sync.WaitGroup

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/redistest"
@@ -30,9 +32,7 @@ func name(t testing.TB, client redis.UniversalClient) string {
 	n := "t_" + strings.ToLower(rand.Text())
 	t.Cleanup(func() {
 		for _, key := range []string{"global", "low_cap", "day", "window", "low_window"} {
-			if err := client.Del(context.Background(), "{"+n+"}:"+key).Err(); err != nil {
-				t.Errorf("remove %s: %v", n, err)
-			}
+			assert.NoErrorf(t, client.Del(context.Background(), "{"+n+"}:"+key).Err(), "remove %s", n)
 		}
 	})
 	return n
@@ -41,8 +41,6 @@ func name(t testing.TB, client redis.UniversalClient) string {
 func newStore(t testing.TB, client redis.UniversalClient, name string) driver.Store {
 	t.Helper()
 	s, err := redisratelimit.New(client, redisratelimit.Config{Name: name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }

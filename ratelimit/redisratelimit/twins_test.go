@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -27,9 +28,7 @@ func TestTwins(t *testing.T) {
 	client := open(t, servicetest.Redis(t))
 	// The same histories in every run; -rapid.seed has others.
 	if flag.Lookup("rapid.seed").Value.String() == "0" {
-		if err := flag.Set("rapid.seed", "1"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, flag.Set("rapid.seed", "1"))
 	}
 	for _, strict := range []bool{false, true} {
 		t.Run(fmt.Sprint("strict=", strict), func(t *testing.T) {
@@ -68,15 +67,11 @@ var strictPlanOf = rapid.Custom(func(t *rapid.T) *driver.Plan {
 func twins(t *rapid.T, client redis.UniversalClient, name string, strict bool) {
 	ctx := context.Background()
 	s, err := redisratelimit.New(client, redisratelimit.Config{Name: name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m := budget.Moment{Server: strings.Repeat("a", 40), Now: time.Date(2026, 3, 1, 23, 59, 59, 0, time.UTC).UnixMicro()}
 	redisratelimit.Clocked(s, func() (string, int64) { return m.Server, m.Now })
 	keys := redisratelimit.Keys(s, strict)
-	if err := client.Del(ctx, keys...).Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, client.Del(ctx, keys...).Err())
 	plans := planOf
 	if strict {
 		plans = strictPlanOf
@@ -92,12 +87,8 @@ func twins(t *rapid.T, client redis.UniversalClient, name string, strict bool) {
 			ask := driver.Ask{Runs: rapid.SliceOfN(runOf(plan), 1, 4).Draw(t, "runs"), Day: seen}
 			want := model.Acquire(plan, ask, m)
 			got, err := s.Acquire(ctx, plan, ask)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !reflect.DeepEqual(got, want) {
-				t.Fatalf("%+v\nasked %+v\nscript %+v\nmodel  %+v", plan, ask, got, want)
-			}
+			require.NoError(t, err)
+			require.Truef(t, reflect.DeepEqual(got, want), "%+v\nasked %+v\nscript %+v\nmodel  %+v", plan, ask, got, want)
 			edges = append(edges, got.At-1_000_000, got.At+plan.Delay.Microseconds(), got.At+plan.Window.Microseconds(), got.At+plan.Yield.Microseconds(), got.At+plan.Hold.Microseconds())
 			for i, r := range got.Runs {
 				edges = append(edges, m.Now+r.RetryAfter.Microseconds())
@@ -116,9 +107,7 @@ func twins(t *rapid.T, client redis.UniversalClient, name string, strict bool) {
 			r := granted[len(granted)-1-rapid.IntRange(0, min(4, len(granted)-1)).Draw(t, "which")]
 			r.Day = seen
 			model.Return(plan, r, m)
-			if err := s.Return(ctx, plan, r); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Return(ctx, plan, r))
 		case "time":
 			m.Now += rapid.SampledFrom([]int64{1, 500, 2_222, 2_223, 19_999, 20_001, 142_857, 999_999, 1_020_000, 86_400_000_000}).Draw(t, "µs")
 		case "edge":
@@ -133,9 +122,7 @@ func twins(t *rapid.T, client redis.UniversalClient, name string, strict bool) {
 			}
 		}
 		got, err := stored(ctx, client, keys, strict)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if want := model.comparable(); !reflect.DeepEqual(got, want) {
 			t.Fatalf("%+v\nscript %+v\nmodel  %+v", plan, got, want)
 		}
@@ -164,9 +151,7 @@ type twin struct{ budget.State }
 // odd does something that should never happen.
 func (w *twin) odd(t *rapid.T, ctx context.Context, client redis.UniversalClient, keys []string, m *budget.Moment, seen *driver.DayCount) {
 	lose := func(key int) {
-		if err := client.Del(ctx, keys[key]).Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, client.Del(ctx, keys[key]).Err())
 	}
 	switch rapid.SampledFrom([]string{"back", "far back", "over midnight", "server", "global", "low", "day", "all", "forget"}).Draw(t, "oddity") {
 	case "back":

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/driver"
 )
@@ -12,9 +14,7 @@ import (
 func planOfLimits(t testing.TB, l ratelimit.Limits) *driver.Plan {
 	t.Helper()
 	p, err := l.Plan()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p
 }
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/ratelimit"
@@ -184,19 +186,13 @@ func TestLostScriptChargesOnce(t *testing.T) {
 			s := stillIn(t, client, "rate", strict)
 			s.ask(driver.Low, false)
 			s.clock.move(time.Hour)
-			if err := client.ScriptFlush(t.Context()).Err(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, client.ScriptFlush(t.Context()).Err())
 			g, err := s.store.Acquire(t.Context(), s.plan, driver.Ask{Runs: []driver.Run{{Priority: driver.High, Size: 1, Count: 1}}})
 			if err != nil || g.Runs[0].Granted != 1 || g.Remaining[driver.High] != s.plan.Burst-1 || g.Day.Used != 1 {
 				t.Errorf("one call is answered %+v, %v, want %d to remain", g, err, s.plan.Burst-1)
 			}
-			if err := client.ScriptFlush(t.Context()).Err(); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.store.Return(t.Context(), s.plan, driver.Returned{Priority: driver.High, Size: 1, At: g.At}); err != nil {
-				t.Error(err)
-			}
+			require.NoError(t, client.ScriptFlush(t.Context()).Err())
+			assert.NoError(t, s.store.Return(t.Context(), s.plan, driver.Returned{Priority: driver.High, Size: 1, At: g.At}))
 		})
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // A matrix that cannot fail proves nothing: each of these runs must be refused.
@@ -34,17 +37,11 @@ func TestReportRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cells, err := parse("# a comment\nbus | memory | ./a | ^T/\n")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			r := newResults()
-			if err := r.collect("", strings.NewReader(tc.events), io.Discard); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, r.collect("", strings.NewReader(tc.events), io.Discard))
 			err = report(cells, nil, r, io.Discard)
-			if (err == nil) != tc.ok {
-				t.Errorf("report: %v", err)
-			}
+			assert.Equalf(t, tc.ok, (err == nil), "report: %v", err)
 			if name == "a skip" && !strings.HasSuffix(err.Error(), ":\n./a U") {
 				t.Errorf("the report ends without the test: %v", err)
 			}
@@ -55,9 +52,7 @@ func TestReportRefuses(t *testing.T) {
 // The table counts the tests that ran, once each.
 func TestTable(t *testing.T) {
 	cells, err := parse("bus | memory | ./a | ^T/\nbus | Kafka | ./b | ^T/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r := newResults()
 	for _, k := range []key{{"./a", "", "T/one"}, {"./a", "", "T/two"}, {"./b", "", "T/one"}, {"./b", " again", "T/one"}} {
 		r.outcomes[k] = passed
@@ -67,27 +62,21 @@ func TestTable(t *testing.T) {
 		t.Errorf("empty: %v", empty)
 	}
 	want := "\ntests passed        memory     Kafka\nbus                      2         1\n"
-	if out.String() != want {
-		t.Errorf("got %q, want %q", out.String(), want)
-	}
+	assert.Equal(t, want, out.String())
 }
 
 // PgBouncer's cells count the runs through PgBouncer, and no others; their packages are tested
 // with its URL.
 func TestPooledCells(t *testing.T) {
 	cells, err := parse("a | PostgreSQL | ./a | ^T\na | PgBouncer + postgres | ./a | ^T\nb | Kafka | ./b | ^T\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	pooled, direct := divide(cells)
 	if len(pooled) != 1 || pooled[0].column != "PgBouncer" || len(direct) != 2 {
 		t.Fatalf("pooled are %v, direct %v", pooled, direct)
 	}
 	r := newResults()
 	r.outcomes[key{"./a", "", "T/one"}], r.outcomes[key{"./a", "", "T/two"}] = passed, passed
-	if n := pooled[0].count(r).passed; n != 0 {
-		t.Errorf("%d tests without PgBouncer count", n)
-	}
+	assert.Equal(t, 0, pooled[0].count(r).passed, "tests without PgBouncer count")
 	r.outcomes[key{"./a", throughPooler, "T/one"}] = passed
 	if n, m := pooled[0].count(r).passed, direct[0].count(r).passed; n != 1 || m != 2 {
 		t.Errorf("%d tests count through PgBouncer and %d without, want 1 and 2", n, m)
@@ -98,18 +87,15 @@ func TestPooledCells(t *testing.T) {
 func packages(t *testing.T) []string {
 	t.Helper()
 	cells, err := parse(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return slices.Concat(packagesOf(cells, nil), beside, business, alone)
 }
 
 // Every package of the lists exists.
 func TestPackagesExist(t *testing.T) {
 	for _, pkg := range packages(t) {
-		if _, err := os.Stat(filepath.Join("../..", strings.TrimSuffix(pkg, "/..."))); err != nil {
-			t.Error(err)
-		}
+		_, err := os.Stat(filepath.Join("../..", strings.TrimSuffix(pkg, "/...")))
+		assert.NoError(t, err)
 	}
 }
 
@@ -121,9 +107,7 @@ func TestNoPackageIsForgotten(t *testing.T) {
 	cmd.Dir = "../.."
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	listed := packages(t)
 	found := 0
 	for line := range strings.Lines(string(out)) {
@@ -152,13 +136,9 @@ func TestNoPackageIsForgotten(t *testing.T) {
 // server is skipped.
 func TestEmbeddedPackagesNeedNoServer(t *testing.T) {
 	cells, err := parse(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	served, _, err := choose(cells, "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	need := regexp.MustCompile(`(redistest|transporttest|servicetest)\.(\w+)`)
 	for _, pkg := range packagesOf(cells, packagesOf(served, nil)) {
 		files, err := filepath.Glob(filepath.Join("../..", pkg, "*_test.go"))
@@ -167,9 +147,7 @@ func TestEmbeddedPackagesNeedNoServer(t *testing.T) {
 		}
 		for _, file := range files {
 			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, use := range need.FindAllStringSubmatch(string(text), -1) {
 				if use[2] != "SQLite" {
 					t.Errorf("%s uses %s", file, use[0])
@@ -182,9 +160,7 @@ func TestEmbeddedPackagesNeedNoServer(t *testing.T) {
 // SERVERS gives the columns that it names, and reports the cells left out of them.
 func TestChoose(t *testing.T) {
 	cells, err := parse("a | memory | ./a | ^A\na | Kafka | ./b | ^A/kafka\nb | Kafka + postgres redis | ./b | ^B|^C\nb | PostgreSQL | ./c | ^B\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	show := func(cells []cell) string {
 		var names []string
 		for _, c := range cells {
@@ -203,9 +179,7 @@ func TestChoose(t *testing.T) {
 			t.Errorf("SERVERS=%q: %s; left out %s; starts %v; %v", servers, show(chosen), show(left), starts(chosen), err)
 		}
 	}
-	if got := pattern(cells, "./b"); got != "^A/kafka|^B|^C" {
-		t.Errorf("go test -run %s", got)
-	}
+	assert.Equal(t, "^A/kafka|^B|^C", pattern(cells, "./b"), "go test -run")
 	for _, bad := range []struct{ servers, versions, want string }{
 		{"kafka gopher", "", `"gopher"; there are: memory kafka postgres redis`}, {"redis", "", "alone"}, {"", "all", "VERSIONS"}, {"", "9", "VERSIONS"},
 	} {
@@ -215,9 +189,7 @@ func TestChoose(t *testing.T) {
 	}
 	// A cell that is left out is reported, and is no empty cell.
 	chosen, left, err := choose(cells, "kafka", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r := newResults()
 	r.outcomes[key{"./b", "", "A/kafka"}] = passed
 	var out strings.Builder
@@ -232,16 +204,10 @@ func TestChoose(t *testing.T) {
 // Every server that a cell needs is one that scripts/services.sh lists with its variable.
 func TestServersExist(t *testing.T) {
 	cells, err := parse(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	listed, err := exec.Command("../services.sh", "list").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, name := range starts(cells) {
-		if !strings.Contains("\n"+string(listed), "\n"+name+" MILLRACE_") {
-			t.Errorf("scripts/services.sh lists no variable for %s", name)
-		}
+		assert.Containsf(t, "\n"+string(listed), "\n"+name+" MILLRACE_", "scripts/services.sh lists no variable for %s", name)
 	}
 }

@@ -13,6 +13,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const example = `
@@ -24,9 +27,7 @@ const example = `
 func scenariosOf(t *testing.T, text string) []scenario {
 	t.Helper()
 	all, err := parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return all
 }
 
@@ -44,9 +45,7 @@ func proved() (numbers []int) {
 // may be ruled out, and have a reason.
 func TestList(t *testing.T) {
 	all, numbers := scenariosOf(t, list), proved()
-	if len(all) != len(numbers) {
-		t.Fatalf("%d scenarios, want %d", len(all), len(numbers))
-	}
+	require.Len(t, all, len(numbers), "scenarios")
 	for i, s := range all {
 		if s.number != numbers[i] || s.name == "" {
 			t.Errorf("line %d is scenario %d %q", i+1, s.number, s.name)
@@ -54,9 +53,7 @@ func TestList(t *testing.T) {
 		if (s.ways[embedded].never != "") != slices.Contains([]int{14, 25, 26, 27}, s.number) {
 			t.Errorf("scenario %d on embedded: n/a %q; only 14, 25, 26 and 27 are ruled out there", s.number, s.ways[embedded].never)
 		}
-		if s.ways[servers].never != "" {
-			t.Errorf("scenario %d on servers is ruled out: %s", s.number, s.ways[servers].never)
-		}
+		assert.Equalf(t, "", s.ways[servers].never, "scenario %d on servers is ruled out", s.number)
 	}
 }
 
@@ -64,14 +61,10 @@ func TestList(t *testing.T) {
 func TestEachScenarioHasATest(t *testing.T) {
 	found := map[string]int{}
 	files, err := filepath.Glob(filepath.Join("../..", scenarios, "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, path := range files {
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, d := range file.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && strings.HasPrefix(f.Name.Name, "TestScenario") {
 				found[f.Name.Name[:min(len("TestScenario00"), len(f.Name.Name))]]++
@@ -83,9 +76,7 @@ func TestEachScenarioHasATest(t *testing.T) {
 			t.Errorf("%d tests begin with %s", n, testOf(s.number))
 		}
 	}
-	if want := len(proved()); len(found) != want {
-		t.Errorf("%d scenarios have tests, want %d", len(found), want)
-	}
+	assert.Len(t, found, len(proved()), "scenarios have tests")
 }
 
 func TestParseRefuses(t *testing.T) {
@@ -134,9 +125,7 @@ func TestJudge(t *testing.T) {
 		"a crash at the end": {pass, 1, errors.New("found unexpected goroutines"), "unexpected goroutines"},
 	} {
 		c := cell{Number: 1}
-		if err := judge(&c, strings.NewReader(tc.events), tc.times, func() error { return tc.ended }); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.NoErrorf(t, judge(&c, strings.NewReader(tc.events), tc.times, func() error { return tc.ended }), "%s", name)
 		if (c.Verdict == held) != (tc.reason == "") || !strings.Contains(c.Reason, tc.reason) {
 			t.Errorf("%s: %s %q, want %q", name, c.Verdict, c.Reason, tc.reason)
 		}
@@ -171,9 +160,7 @@ func played(t *testing.T, within time.Duration, play func(*cell)) (string, repor
 	err := finish(t.Context(), r, settings{json: file, within: within}, columns, &out)
 	text, e := os.ReadFile(file)
 	var kept report
-	if e := errors.Join(e, json.Unmarshal(text, &kept)); e != nil {
-		t.Fatal(e)
-	}
+	require.NoError(t, errors.Join(e, json.Unmarshal(text, &kept)))
 	return out.String(), kept, err
 }
 
@@ -210,9 +197,7 @@ func TestPlantedFailure(t *testing.T) {
 		t.Errorf("the run ends with %v", err)
 	}
 	for _, want := range []string{"worst second: 501 calls", "FAILED    7 s", "servers: FAILED: failed: TestScenario02Peak"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("%q is missing in:\n%s", want, out)
-		}
+		assert.Contains(t, out, want, "is missing in")
 	}
 	if kept.Cells[3].Verdict != fails {
 		t.Errorf("written: %+v", kept.Cells[3])
@@ -223,9 +208,7 @@ func TestTooSlow(t *testing.T) {
 	if _, _, err := played(t, 20*time.Second, func(*cell) {}); err == nil || !strings.Contains(err.Error(), "it took 28s, more than 20s") {
 		t.Errorf("the run ends with %v", err)
 	}
-	if err := (report{}).verdict(time.Hour); err == nil {
-		t.Error("a run of nothing holds")
-	}
+	assert.Error(t, (report{}).verdict(time.Hour), "a run of nothing holds")
 }
 
 // A cell that cannot be played at all is a failure, and the others are played.

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // TestPack packs a tree of three modules: each has its own files, and requires the
@@ -28,21 +30,15 @@ func TestPack(t *testing.T) {
 		"busy/c.go":        "package c\n",
 	} {
 		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	init := exec.Command("git", "init", "-q")
 	init.Dir = root
 	if out, err := init.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if err := Pack(root, to, "v0.1.0-mine"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Pack(root, to, "v0.1.0-mine"))
 	for module, want := range map[string][]string{
 		"millrace":           {".gitignore", "a.go", "busy/c.go", "go.mod", "go.work"},
 		"millrace/bus":       {"b.go", "go.mod"},
@@ -64,9 +60,7 @@ func TestPack(t *testing.T) {
 func packed(t *testing.T, to, module string) (files []string) {
 	t.Helper()
 	zipped, err := zip.OpenReader(filepath.Join(to, "github.com/millrace-go", module, "@v", "v0.1.0-mine.zip"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer zipped.Close()
 	for _, file := range zipped.File {
 		name, ok := strings.CutPrefix(file.Name, "github.com/millrace-go/"+module+"@v0.1.0-mine/")
@@ -78,9 +72,7 @@ func packed(t *testing.T, to, module string) (files []string) {
 			continue
 		}
 		in, err := file.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text, err := io.ReadAll(in)
 		if err != nil || strings.Contains(string(text), "millrace-go/millrace v0.1.0\n") {
 			t.Errorf("the go.mod in the zip says %s, %v", text, err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -28,15 +29,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func opened(t *testing.T) (*pgxpool.Pool, *sql.DB) {
 	t.Helper()
 	pool, err := pgxpool.New(t.Context(), servicetest.PostgresURL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	db := pgxtx.Open(pool)
 	t.Cleanup(func() { db.Close() })
-	if _, err := pool.Exec(t.Context(), `CREATE TABLE counters (id INT PRIMARY KEY, n INT NOT NULL)`); err != nil {
-		t.Fatal(err)
-	}
+	_, err = pool.Exec(t.Context(), `CREATE TABLE counters (id INT PRIMARY KEY, n INT NOT NULL)`)
+	require.NoError(t, err)
 	return pool, db
 }
 
@@ -69,9 +67,7 @@ func TestTwoFaces(t *testing.T) {
 			_, err := other.ExecContext(ctx, `INSERT INTO counters VALUES (2, 0)`)
 			return errors.Join(err, outcome)
 		})
-		if !errors.Is(err, outcome) {
-			t.Errorf("Do: %v", err)
-		}
+		assert.ErrorIs(t, err, outcome, "Do")
 		count(t, pool, 2*i)
 	}
 }
@@ -89,22 +85,17 @@ func TestHooks(t *testing.T) {
 				return outcome
 			})
 		})
-		if !errors.Is(err, outcome) {
-			t.Errorf("Do: %v", err)
-		}
+		assert.ErrorIs(t, err, outcome, "Do")
 	}
-	if ran != 1 {
-		t.Errorf("the hook ran %d times", ran)
-	}
+	assert.Equalf(t, 1, ran, "the hook ran %d times", ran)
 }
 
 // TestConflict: two writers at SERIALIZABLE each read the rows that the other writes. One is
 // rolled back at COMMIT and runs again.
 func TestConflict(t *testing.T) {
 	pool, db := opened(t)
-	if _, err := pool.Exec(t.Context(), `INSERT INTO counters VALUES (1, 0), (2, 0)`); err != nil {
-		t.Fatal(err)
-	}
+	_, err := pool.Exec(t.Context(), `INSERT INTO counters VALUES (1, 0), (2, 0)`)
+	require.NoError(t, err)
 	var runs atomic.Int32
 	var both, done sync.WaitGroup
 	both.Add(2)
@@ -121,9 +112,7 @@ func TestConflict(t *testing.T) {
 				_, err := tx.Exec(ctx, `UPDATE counters SET n = $2 WHERE id = $1`, ids[1], n+1)
 				return err
 			}, sqltx.Options{Isolation: sql.LevelSerializable})
-			if err != nil {
-				t.Errorf("Do: %v", err)
-			}
+			assert.NoError(t, err, "Do")
 		})
 	}
 	done.Wait()
@@ -143,17 +132,13 @@ func TestNativeMeans(t *testing.T) {
 			_, err := tx.Exec(ctx, `INSERT INTO counters VALUES (1, 0)`)
 			return err
 		})
-		if err == nil {
-			t.Error("a key stands twice")
-		}
+		assert.Error(t, err, "a key stands twice")
 		batch := &pgx.Batch{}
 		batch.Queue(`INSERT INTO counters VALUES (3, 0)`)
 		batch.Queue(`INSERT INTO counters VALUES (4, 0)`)
 		return tx.SendBatch(ctx, batch).Close()
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	count(t, pool, 4)
 }
 
@@ -171,9 +156,7 @@ func TestEndIsNotTheirs(t *testing.T) {
 		_, err := tx.Exec(ctx, `INSERT INTO counters VALUES (1, 0)`)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := kept.Exec(t.Context(), `INSERT INTO counters VALUES (2, 0)`); !errors.Is(err, pgx.ErrTxClosed) {
 		t.Errorf("after its end: %v", err)
 	}
@@ -198,9 +181,7 @@ func TestCancelled(t *testing.T) {
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		err := pgxtx.Do(ctx, db, func(ctx context.Context, tx pgx.Tx) error { return in(ctx, tx, cancel) })
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.ErrorIsf(t, err, context.Canceled, "%s", name)
 		count(t, pool, 0)
 	}
 }
@@ -213,9 +194,7 @@ func TestOn(t *testing.T) {
 	err := sqltx.Do(t.Context(), db, func(ctx context.Context, _ *sql.Tx) error {
 		return pgxtx.Do(ctx, db, func(context.Context, pgx.Tx) error { t.Error("it ran"); return nil })
 	})
-	if err == nil {
-		t.Error("a transaction of sqltx.Do was taken for one of pgx")
-	}
+	assert.Error(t, err, "a transaction of sqltx.Do was taken for one of pgx")
 	other := servicetest.Postgres(t)
 	if err := pgxtx.Do(t.Context(), other, func(context.Context, pgx.Tx) error { t.Error("it ran"); return nil }); err == nil {
 		t.Error("a pool that is not pgxtx's was taken")

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/sse/driver"
@@ -60,9 +62,7 @@ func TestMembersAreForgotten(t *testing.T) {
 	c := memsse.NewAt(clock.Now)
 	r := driver.Rules{Max: 1, Lifetime: time.Minute}
 	live, err := c.Renew(t.Context(), "i", time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i := range 2000 {
 		m := string(rune('a'+i%26)) + time.Duration(i).String()
 		for n, id := range []string{"i.1", "i.2"} {
@@ -70,20 +70,14 @@ func TestMembersAreForgotten(t *testing.T) {
 				t.Fatal(n, err)
 			}
 		}
-		if err := c.Close(t.Context(), []driver.Conn{{Member: m, ID: "i.2"}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.Close(t.Context(), []driver.Conn{{Member: m, ID: "i.2"}}))
 	}
-	if n := c.Members(); n != 2000 {
-		t.Errorf("%d members are remembered as evicted", n)
-	}
+	assert.Equal(t, 2000, c.Members(), "members are remembered as evicted")
 	clock.Advance(2 * time.Minute)
 	from, steps := "", 0
 	for {
 		swept, err := c.Sweep(t.Context(), r, live, from)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		steps++
 		if swept.Done {
 			break

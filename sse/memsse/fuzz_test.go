@@ -1,6 +1,10 @@
 package memsse
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
 
 // A cursor of a sweep is a number in the form in which it is written, or an error.
 func FuzzCursor(f *testing.F) {
@@ -11,9 +15,7 @@ func FuzzCursor(f *testing.F) {
 	f.Fuzz(func(t *testing.T, from string) {
 		n, err := parseCursor(from)
 		if err != nil {
-			if n != 0 {
-				t.Fatalf("%q is refused, and is %d", from, n)
-			}
+			require.EqualValuesf(t, 0, n, "%q is refused, and is %d", from, n)
 			return
 		}
 		if again, err := parseCursor(formatCursor(n)); err != nil || again != n {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redistest"
@@ -18,9 +20,7 @@ import (
 
 func publish(t *testing.T, b driver.Broker, m driver.Message) {
 	t.Helper()
-	if err := b.Publish(t.Context(), m); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Publish(t.Context(), m))
 }
 
 func brokerPrefix(t *testing.T, client redis.UniversalClient) redissse.Config {
@@ -58,9 +58,7 @@ func TestMessages(t *testing.T) {
 				for range want {
 					got = append(got, wait(t, "message", h.messages))
 				}
-				if !sameMessages(got, want) {
-					t.Errorf("heard other messages than were published: %d of %d", len(got), len(want))
-				}
+				assert.Truef(t, sameMessages(got, want), "heard other messages than were published: %d of %d", len(got), len(want))
 			}
 		})
 	}
@@ -99,9 +97,7 @@ func TestOrder(t *testing.T) {
 				all.Go(func() {
 					for i := range each {
 						m := driver.Message{Kind: driver.ToMember, To: fmt.Sprint("member-", p), ID: fmt.Sprint(i), Frame: []byte("data\n\n")}
-						if err := b.Publish(t.Context(), m); err != nil {
-							t.Error(err)
-						}
+						assert.NoError(t, b.Publish(t.Context(), m))
 					}
 				})
 			}
@@ -134,9 +130,8 @@ func TestDisconnectFormat(t *testing.T) {
 				other, say = client.SSubscribe(t.Context(), channel), client.SPublish
 			}
 			defer other.Close()
-			if _, err := other.Receive(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			_, err := other.Receive(t.Context())
+			require.NoError(t, err)
 			publish(t, b, driver.Message{Kind: driver.Disconnect, To: "42", Arg: "i.7"})
 			m, err := other.ReceiveMessage(t.Context())
 			if err != nil || m.Payload != `{"memberId":"42","connectionId":"i.7"}` {
@@ -145,18 +140,14 @@ func TestDisconnectFormat(t *testing.T) {
 			wait(t, "message of our own", h.messages)
 			// Invalid messages are ignored, and the next one is heard.
 			for _, text := range []string{"", "{", "[]", `{"memberId":"42"}`, `{"connectionId":"x"}`, `{"memberId":"1","connectionId":"i.8"}`} {
-				if err := say(t.Context(), channel, text).Err(); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, say(t.Context(), channel, text).Err())
 			}
 			if got := wait(t, "message of another", h.messages); got.Kind != driver.Disconnect || got.To != "1" || got.Arg != "i.8" {
 				t.Errorf("heard %+v", got)
 			}
 			channel = redissse.Channels(b)[3]
 			for _, text := range []string{"", "\x01", "\x01\x01\xff", "nothing", string(driver.Message{Kind: driver.Mute, To: "1"}.Append(nil))} {
-				if err := say(t.Context(), channel, text).Err(); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, say(t.Context(), channel, text).Err())
 			}
 			if got := wait(t, "message", h.messages); got.Kind != driver.Mute {
 				t.Errorf("heard %+v", got)

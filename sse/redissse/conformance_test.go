@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -76,9 +77,7 @@ func (w *wires) connect(t *testing.T, kind string) redis.UniversalClient {
 		o.Addrs = strings.Split(servicetest.RedisCluster(t), ",")
 	} else {
 		one, err := redis.ParseURL(servicetest.Redis(t))
-		if err != nil {
-			t.Fatal("MILLRACE_REDIS_URL is malformed")
-		}
+		require.NoError(t, err, "MILLRACE_REDIS_URL is malformed")
 		o.Addrs, o.DB, o.Username, o.Password = []string{one.Addr}, one.DB, one.Username, one.Password
 	}
 	client := redis.NewUniversalClient(o)

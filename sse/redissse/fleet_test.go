@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/internal/tcpproxy"
 	"github.com/millrace-go/millrace/internal/tcpproxy/proxytest"
@@ -87,9 +89,7 @@ func TestFleet(t *testing.T) {
 		return nil
 	})
 	victims, opened, most, _ := f.ledger.seen()
-	if !f.tried() {
-		t.Errorf("too little was put to the test: %d opened, at most %d registered, %d evicted", opened, most, len(victims))
-	}
+	assert.Truef(t, f.tried(), "too little was put to the test: %d opened, at most %d registered, %d evicted", opened, most, len(victims))
 	t.Logf("%d opened, %d evicted, at most %d registered, %d kills", opened, len(victims), most, f.kills)
 }
 
@@ -305,8 +305,6 @@ func (f *fleet) killed(visits *sync.WaitGroup) {
 	})
 	victims, _, _, _ := f.ledger.seen()
 	for _, v := range victims {
-		if strings.HasPrefix(v.key, "sse:notification:{dying-") {
-			t.Errorf("%s was evicted while a dead instance had the places", v.conn)
-		}
+		assert.Falsef(t, strings.HasPrefix(v.key, "sse:notification:{dying-"), "%s was evicted while a dead instance had the places", v.conn)
 	}
 }

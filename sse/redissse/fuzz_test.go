@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/sse/driver"
 )
 
@@ -54,9 +56,7 @@ func FuzzOpened(f *testing.F) {
 		}
 		o, ok := readOpened("m", answer)
 		if !ok || word == "known" {
-			if len(o.Replaced)+len(o.Evicted) != 0 {
-				t.Fatalf("%v closes %+v", answer, o)
-			}
+			require.Equalf(t, 0, len(o.Replaced)+len(o.Evicted), "%v closes %+v", answer, o)
 			return
 		}
 		if int64(len(o.Replaced)) != replaced || len(o.Replaced)+len(o.Evicted) != len(rest)/2 {

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/sse"
@@ -36,15 +38,11 @@ func startProcess(t *testing.T, client redis.UniversalClient, prefix string, wra
 	cfg.Logger = slog.New(slog.DiscardHandler)
 	broker := wrap(newBroker(t, client, redissse.Config{Prefix: prefix}))
 	hub, err := sse.New(newCap(t, client, prefix), broker, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
-		if err := hub.Run(ctx); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, hub.Run(ctx))
 	})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
@@ -163,9 +161,7 @@ func TestHubs(t *testing.T) {
 				if back := all[1].open("m", "tab0"); back.status != http.StatusNoContent {
 					t.Errorf("the evicted tab is answered %d when it comes back", back.status)
 				}
-				if err := all[0].hub.ToMember(t.Context(), "m", sse.Event{Name: "notification", ID: "1", Data: []byte("hello")}); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, all[0].hub.ToMember(t.Context(), "m", sse.Event{Name: "notification", ID: "1", Data: []byte("hello")}))
 				for i, s := range tabs[1:] {
 					if data := s.expect("notification"); data != "hello" {
 						t.Errorf("tab %d hears %q", i+1, data)
@@ -185,9 +181,7 @@ func TestHubOutage(t *testing.T) {
 	p := startProcess(t, open(t, s.URL()), "", asIs, sse.Config{Lease: 3 * time.Second, Inbox: "/inbox"})
 	stream := p.open("m", "tab")
 	s.Kill()
-	if data := stream.expect("fallback"); !strings.Contains(data, "/inbox") {
-		t.Errorf("the stream ends with %q", data)
-	}
+	assert.Contains(t, stream.expect("fallback"), "/inbox", "the stream ends with")
 	stream.ends()
 	refused := p.open("m", "tab")
 	if data := refused.expect("fallback"); refused.status != http.StatusOK || !strings.Contains(data, "/inbox") {
@@ -197,12 +191,8 @@ func TestHubOutage(t *testing.T) {
 	s.Start()
 	p.ready()
 	stream = p.open("m", "tab")
-	if err := p.hub.ToMember(t.Context(), "m", sse.Event{Name: "notification", ID: "1", Data: []byte("back")}); err != nil {
-		t.Fatal(err)
-	}
-	if data := stream.expect("notification"); data != "back" {
-		t.Errorf("hears %q", data)
-	}
+	require.NoError(t, p.hub.ToMember(t.Context(), "m", sse.Event{Name: "notification", ID: "1", Data: []byte("back")}))
+	assert.Equal(t, "back", stream.expect("notification"), "hears")
 }
 
 // TestLiveBeforeDead opens streams at two processes. Those at the other one lose
@@ -220,17 +210,13 @@ func TestLiveBeforeDead(t *testing.T) {
 				two.opened("m", dead)()
 			}
 			tabs := []*tab{oldest, one.open("m", "c"), one.open("m", "d")}
-			if err := two.hub.ToMember(t.Context(), "m", sse.Event{Name: "notification", ID: "1", Data: []byte("hello")}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, two.hub.ToMember(t.Context(), "m", sse.Event{Name: "notification", ID: "1", Data: []byte("hello")}))
 			for i, s := range tabs {
 				if data := s.expect("notification"); data != "hello" {
 					t.Errorf("tab %d hears %q", i, data)
 				}
 			}
-			if n := one.hub.Stats().Victims; n != 0 {
-				t.Errorf("%d were evicted", n)
-			}
+			assert.EqualValues(t, 0, one.hub.Stats().Victims, "were evicted")
 		})
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/sse"
@@ -109,16 +111,10 @@ func startRemote(t *testing.T, url string) *remote {
 	cmd.Env = append(os.Environ(), instanceEnv+"="+url)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	at, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatalf("the instance does not begin: %v, %v", err, cmd.Wait())
@@ -130,9 +126,7 @@ func startRemote(t *testing.T, url string) *remote {
 func (r *remote) kill(t *testing.T) {
 	t.Helper()
 	r.killed.Store(true)
-	if err := r.cmd.Process.Kill(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, r.cmd.Process.Kill())
 	_ = r.cmd.Wait() // with the signal
 }
 

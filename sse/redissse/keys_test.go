@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/sse/driver"
@@ -50,9 +52,7 @@ func TestKeys(t *testing.T) {
 					t.Errorf("%s is kept for %v, %v", key, ttl, err)
 				}
 			}
-			if err := i.cap.Resign(t.Context(), "i"); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, i.cap.Resign(t.Context(), "i"))
 			if err := i.cap.Close(t.Context(), []driver.Conn{{Member: "42", ID: "i.2", Token: "t"}, {Member: "42", ID: "i.3", Token: "t"}, {Member: "42", ID: "i.4", Token: "t"}}); err != nil {
 				t.Error(err)
 			}
@@ -84,12 +84,8 @@ func TestNames(t *testing.T) {
 					conns = append(conns, c)
 				}
 			}
-			if gone := i.missing(conns...); len(gone) != 0 {
-				t.Errorf("gone: %v", gone)
-			}
-			if n := i.sweep(); n != 0 {
-				t.Errorf("%d were swept", n)
-			}
+			assert.Empty(t, i.missing(conns...), "gone")
+			assert.Equal(t, 0, i.sweep(), "were swept")
 			if _, o := i.open("}"); len(o.Evicted) != 1 || o.Evicted[0] != conns[3] {
 				t.Errorf("evicted %+v, want %+v", o.Evicted, conns[3])
 			}
@@ -115,17 +111,13 @@ func TestSweep(t *testing.T) {
 			i := newInstance(t, newCap(t, client, prefix), "i", now)
 			now.advance(time.Minute)
 			i.live.Instances = append(i.live.Instances, "old")
-			if n := i.sweep(); n != 0 {
-				t.Errorf("%d were swept at the end of their lifetime", n)
-			}
+			assert.Equal(t, 0, i.sweep(), "were swept at the end of their lifetime")
 			stays, _ := i.open("m7")
 			now.advance(time.Millisecond)
 			steps, most, removed := 0, 0, 0
 			for from := ""; ; steps++ {
 				s, err := i.cap.Sweep(t.Context(), rules, i.live, from)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				removed, most = removed+s.Removed, max(most, s.Removed)
 				if from = s.Next; s.Done {
 					break
@@ -158,20 +150,14 @@ func TestRegistry(t *testing.T) {
 			other.renew()
 			listed := func(when string) {
 				t.Helper()
-				if err := client.ZScore(t.Context(), prefix+"sse:members", "m").Err(); err != nil {
-					t.Errorf("%s: the member has a stream and is not listed: %v", when, err)
-				}
+				assert.NoErrorf(t, client.ZScore(t.Context(), prefix+"sse:members", "m").Err(), "%s: the member has a stream and is not listed", when)
 			}
 			c, _ := other.open("m")
-			if err := other.cap.Close(t.Context(), []driver.Conn{c}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, other.cap.Close(t.Context(), []driver.Conn{c}))
 			hook.on("zrem", func() { c, _ = other.open("m") })
 			i.sweep()
 			listed("opened before it was forgotten")
-			if err := other.cap.Close(t.Context(), []driver.Conn{c}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, other.cap.Close(t.Context(), []driver.Conn{c}))
 			hook.on("zadd", func() { other.sweep() })
 			i.open("m")
 			listed("forgotten before it was listed")
@@ -213,9 +199,7 @@ func TestNew(t *testing.T) {
 	refused := func(what string, errs [2]error) {
 		t.Helper()
 		for _, err := range errs {
-			if err == nil {
-				t.Errorf("accepted: %s", what)
-			}
+			assert.Errorf(t, err, "accepted: %s", what)
 		}
 	}
 	refused("a nil client", try(nil, "", 0))
@@ -226,9 +210,7 @@ func TestNew(t *testing.T) {
 		o.Addrs = []string{"127.0.0.1:1"}
 		c := redis.NewUniversalClient(&o)
 		refused(fmt.Sprintf("a client with %+v", o), try(c, "", 0))
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, c.Close())
 	}
 	for _, prefix := range []string{"{a}", "a}", "a b", "a\n", "\xff", fmt.Sprintf("%0101d", 1)} {
 		refused("prefix "+prefix, try(client, prefix, 0))

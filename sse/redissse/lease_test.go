@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/sse/redissse"
 )
@@ -30,12 +33,8 @@ func TestLease(t *testing.T) {
 			if _, o := stays.open("opens"); o.Ghosts != 0 {
 				t.Errorf("%d ghosts while the lease lasts", o.Ghosts)
 			}
-			if n := stays.sweep(); n != 0 {
-				t.Errorf("%d swept while the lease lasts", n)
-			}
-			if gone := stays.missing(first, second); len(gone) != 0 {
-				t.Errorf("%v are gone while the lease lasts", gone)
-			}
+			assert.Equal(t, 0, stays.sweep(), "swept while the lease lasts")
+			assert.Empty(t, stays.missing(first, second), "are gone while the lease lasts")
 
 			now.advance(time.Millisecond)
 			if live := stays.renew(); slices.Contains(live.Instances, "dies") {
@@ -47,12 +46,8 @@ func TestLease(t *testing.T) {
 			if gone := stays.missing(first, second); !gone[first.ID] || gone[second.ID] {
 				t.Errorf("%v are gone after a member of one of them opened", gone)
 			}
-			if n := stays.sweep(); n != 1 {
-				t.Errorf("%d swept after the lease, want 1", n)
-			}
-			if gone := stays.missing(first, second); len(gone) != 2 {
-				t.Errorf("%v are gone after the sweep", gone)
-			}
+			assert.Equal(t, 1, stays.sweep(), "swept after the lease")
+			assert.Len(t, stays.missing(first, second), 2, "are gone after the sweep")
 		})
 	}
 }
@@ -67,9 +62,7 @@ func TestYoungInstance(t *testing.T) {
 			now := newClock()
 			old := newInstance(t, newCap(t, client, prefix), "old", now)
 			young := newInstance(t, newCap(t, connect(t), prefix), "young", now)
-			if slices.Contains(old.live.Instances, "young") {
-				t.Fatal("the list of the old instance is not old")
-			}
+			require.NotContains(t, old.live.Instances, "young", "the list of the old instance is not old")
 			c, _ := young.open("m")
 			if _, o := old.open("m"); o.Ghosts != 0 {
 				t.Errorf("%d ghosts", o.Ghosts)
@@ -91,9 +84,7 @@ func TestSkew(t *testing.T) {
 		now := newClock()
 		instanceOf := func(name string) *instance {
 			c, _, err := redissse.New(client, redissse.Config{Prefix: prefix})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return newInstance(t, c, name, now)
 		}
 		old, young := instanceOf("old"), instanceOf("young")
@@ -129,9 +120,7 @@ func TestFenced(t *testing.T) {
 			if live := stops.renew(); !slices.Contains(live.Instances, "stops") {
 				t.Errorf("the instance is not back: %+v", live)
 			}
-			if gone := stops.missing(before); !gone[before.ID] {
-				t.Error("what was registered before the pause is registered after it")
-			}
+			assert.True(t, stops.missing(before)[before.ID], "what was registered before the pause is registered after it")
 			after, o := stops.open("m")
 			if len(o.Evicted) != 1 || o.Evicted[0].ID != "other.1" {
 				t.Errorf("evicted %+v, want the oldest of the others", o.Evicted)
@@ -139,9 +128,7 @@ func TestFenced(t *testing.T) {
 			if _, o := other.open("m"); o.Ghosts != 0 || len(o.Evicted) != 1 || o.Evicted[0].ID != "other.2" {
 				t.Errorf("by an older list: %+v", o)
 			}
-			if gone := stops.missing(after); len(gone) != 0 {
-				t.Error("what was opened after the pause is gone")
-			}
+			assert.Empty(t, stops.missing(after), "what was opened after the pause is gone")
 		})
 	}
 }
@@ -157,9 +144,7 @@ func TestResign(t *testing.T) {
 			ends := newInstance(t, newCap(t, client, prefix), "ends", now)
 			other := newInstance(t, newCap(t, connect(t), prefix), "other", now)
 			ends.open("m")
-			if err := ends.cap.Resign(t.Context(), "ends"); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, ends.cap.Resign(t.Context(), "ends"))
 			now.advance(time.Millisecond)
 			other.renew()
 			if _, o := other.open("m"); o.Ghosts != 1 {

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // ledger reads a server's commands that change the registered connections, in the
@@ -47,12 +49,9 @@ func keepLedger(t *testing.T, address string) *ledger {
 		tokens: map[string]string{}, renewals: map[string][]time.Time{},
 	}
 	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := fmt.Fprint(conn, "MONITOR\r\n"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	_, err = fmt.Fprint(conn, "MONITOR\r\n")
+	require.NoError(t, err)
 	lines := bufio.NewScanner(conn)
 	lines.Buffer(nil, 16<<20)
 	if !lines.Scan() || lines.Text() != "+OK" {

@@ -2,12 +2,13 @@ package redissse_test
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/sse/driver"
 	"github.com/millrace-go/millrace/sse/redissse"
@@ -67,25 +68,17 @@ func TestListenEnds(t *testing.T) {
 			client := connect(t)
 			h := listen(t, newBroker(t, client, brokerPrefix(t, client)))
 			h.stop()
-			if err := wait(t, "end", h.ended); err != nil {
-				t.Errorf("ended with %v", err)
-			}
-			if len(h.downs) != 0 {
-				t.Error("its end was said to be a loss")
-			}
+			assert.NoError(t, wait(t, "end", h.ended), "ended with")
+			assert.Equal(t, 0, len(h.downs), "its end was said to be a loss")
 		})
 	}
 	t.Run("closed client", func(t *testing.T) {
 		t.Parallel()
 		client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1})
-		if err := client.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, client.Close())
 		err := newBroker(t, client, redissse.Config{}).Listen(t.Context(), driver.Listener{
 			Hear: func(driver.Message) {}, Up: func() {}, Down: func() {},
 		})
-		if !errors.Is(err, redis.ErrClosed) {
-			t.Errorf("ended with %v", err)
-		}
+		assert.ErrorIs(t, err, redis.ErrClosed, "ended with")
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redistest"
@@ -39,12 +41,8 @@ func TestFlush(t *testing.T) {
 		c, _ := all[n%3].open(fmt.Sprint("m", n%10))
 		before = append(before, c)
 	}
-	if gone := all[0].missing(before...); len(gone) != 0 {
-		t.Fatalf("%v are gone before the flush", gone)
-	}
-	if err := admin.FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.Empty(t, all[0].missing(before...), "are gone before the flush")
+	require.NoError(t, admin.FlushAll(t.Context()).Err())
 	missing, err := all[0].cap.Gone(t.Context(), before)
 	if err != nil || len(missing) != len(before) {
 		t.Fatalf("%d of %d are gone, %v", len(missing), len(before), err)
@@ -65,21 +63,15 @@ func TestFlush(t *testing.T) {
 	}
 	for n := range 60 {
 		_, o := all[n%3].open(fmt.Sprint("m", n%10))
-		if o.Ghosts != 0 {
-			t.Errorf("%d ghosts after the flush", o.Ghosts)
-		}
+		assert.Equal(t, 0, o.Ghosts, "ghosts after the flush")
 	}
 	for n := range 10 {
 		if c, err := admin.ZCard(t.Context(), fmt.Sprintf("sse:notification:{m%d}", n)).Result(); err != nil || c != 3 {
 			t.Errorf("%d are registered of a member, %v", c, err)
 		}
 	}
-	if err := all[0].cap.Close(t.Context(), before); err != nil {
-		t.Error(err)
-	}
-	if n := all[0].sweep(); n != 0 {
-		t.Errorf("%d ghosts are left", n)
-	}
+	assert.NoError(t, all[0].cap.Close(t.Context(), before))
+	assert.Equal(t, 0, all[0].sweep(), "ghosts are")
 }
 
 // TestLostScripts runs each script on a server that has forgotten it.
@@ -89,9 +81,7 @@ func TestLostScripts(t *testing.T) {
 	admin := open(t, s.URL())
 	i := newInstance(t, newCap(t, open(t, s.URL()), ""), "i", nil)
 	forget := func() {
-		if err := admin.ScriptFlush(t.Context()).Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, admin.ScriptFlush(t.Context()).Err())
 	}
 	forget()
 	i.renew()
@@ -102,20 +92,12 @@ func TestLostScripts(t *testing.T) {
 		conns = append(conns, c)
 	}
 	forget()
-	if gone := i.missing(conns...); len(gone) != 0 {
-		t.Errorf("gone: %v", gone)
-	}
+	assert.Empty(t, i.missing(conns...), "gone")
 	forget()
-	if n := i.sweep(); n != 0 {
-		t.Errorf("%d were swept", n)
-	}
+	assert.Equal(t, 0, i.sweep(), "were swept")
 	forget()
-	if err := i.cap.Close(t.Context(), conns[:3]); err != nil {
-		t.Error(err)
-	}
-	if gone := i.missing(conns...); len(gone) != 3 {
-		t.Errorf("gone after three were closed: %v", gone)
-	}
+	assert.NoError(t, i.cap.Close(t.Context(), conns[:3]))
+	assert.Len(t, i.missing(conns...), 3, "gone after three were closed")
 }
 
 // TestDown: every call fails, with a class that says that a retry may help.
@@ -126,9 +108,7 @@ func TestDown(t *testing.T) {
 	c, b := newCap(t, client, ""), newBroker(t, client, redissse.Config{})
 	s.Kill()
 	for name, err := range callAll(t.Context(), c, b) {
-		if fault.Of(err) != fault.Infrastructure {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.Equalf(t, fault.Infrastructure, fault.Of(err), "%s: %v", name, err)
 	}
 }
 
@@ -157,25 +137,19 @@ func TestForbidden(t *testing.T) {
 		for _, one := range may {
 			args = append(args, one)
 		}
-		if err := admin.Do(t.Context(), args...).Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, admin.Do(t.Context(), args...).Err())
 		client := redis.NewClient(&redis.Options{
 			Addr: s.Address, Username: user, Password: "secret", ContextTimeoutEnabled: true, MaxRetries: -1,
 		})
 		t.Cleanup(func() {
-			if err := client.Close(); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, client.Close())
 		})
 		return newCap(t, client, ""), newBroker(t, client, redissse.Config{})
 	}
 	little, whisper := as("little", "~*", "+evalsha", "+eval", "+publish", "+subscribe")
 	told := func(err error, on string) []string {
 		t.Helper()
-		if fault.Of(err) != fault.Infrastructure {
-			t.Fatalf("without permission: %v", err)
-		}
+		require.Equalf(t, fault.Infrastructure, fault.Of(err), "without permission: %v", err)
 		_, list, found := strings.Cut(err.Error(), "allow it ")
 		list, rest, on2 := strings.Cut(list, on)
 		if !found || !on2 || strings.Contains(err.Error(), "secret") {
@@ -201,9 +175,7 @@ func TestForbidden(t *testing.T) {
 
 	c, b := as("enough", may...)
 	for name, err := range callAll(t.Context(), c, b) {
-		if err != nil {
-			t.Errorf("%s by a user with %v: %v", name, may, err)
-		}
+		assert.NoErrorf(t, err, "%s by a user with %v", name, may)
 	}
 	i := newInstance(t, c, "i", nil)
 	for range 5 { // evictions
@@ -214,9 +186,7 @@ func TestForbidden(t *testing.T) {
 		t.Errorf("the same tab again: %+v, %v", o, err)
 	}
 	i.missing(again, driver.Conn{Member: "m", ID: "i.1", Token: "tab of i.1"})
-	if err := c.Close(t.Context(), []driver.Conn{again, {Member: "m", ID: "i.3", Token: "x"}, {Member: "m", ID: "i.4", Token: "x"}}); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, c.Close(t.Context(), []driver.Conn{again, {Member: "m", ID: "i.3", Token: "x"}, {Member: "m", ID: "i.4", Token: "x"}}))
 	i.sweep()
 	h := listen(t, b)
 	publish(t, b, driver.Message{Kind: driver.Disconnect, To: "m", Arg: "i.1"})

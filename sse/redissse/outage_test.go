@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redistest"
@@ -88,25 +89,17 @@ func TestMovedSlot(t *testing.T) {
 	idOf := func(node redis.UniversalClient) string {
 		t.Helper()
 		id, err := node.Do(t.Context(), "CLUSTER", "MYID").Text()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return id
 	}
 	id := idOf(target)
 	slot, err := source.ClusterKeySlot(t.Context(), redissse.Channels(b)[0]).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	h.loses(b, "its slot moved", func() {
 		// Or the target believes the source's gossip, and returns the slot.
-		if err := target.Do(t.Context(), "CLUSTER", "SETSLOT", strconv.FormatInt(slot, 10), "IMPORTING", idOf(source)).Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, target.Do(t.Context(), "CLUSTER", "SETSLOT", strconv.FormatInt(slot, 10), "IMPORTING", idOf(source)).Err())
 		for _, node := range []redis.UniversalClient{target, source} {
-			if err := node.Do(t.Context(), "CLUSTER", "SETSLOT", strconv.FormatInt(slot, 10), "NODE", id).Err(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, node.Do(t.Context(), "CLUSTER", "SETSLOT", strconv.FormatInt(slot, 10), "NODE", id).Err())
 		}
 	})
 	if n, err := target.PubSubShardNumSub(t.Context(), redissse.Channels(b)[0]).Result(); err != nil || n[redissse.Channels(b)[0]] != 1 {
@@ -118,9 +111,7 @@ func TestMovedSlot(t *testing.T) {
 func serveAll(t *testing.T, s *redistest.Server) {
 	t.Helper()
 	node := open(t, s.URL())
-	if err := node.Do(t.Context(), "CLUSTER", "ADDSLOTSRANGE", 0, 16383).Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, node.Do(t.Context(), "CLUSTER", "ADDSLOTSRANGE", 0, 16383).Err())
 	redistest.Eventually(t, "the cluster serves", func() error { return node.Set(t.Context(), "x", 1, time.Minute).Err() })
 }
 
@@ -128,12 +119,8 @@ func serveAll(t *testing.T, s *redistest.Server) {
 func join(t *testing.T, first, second redis.UniversalClient, at *redistest.Server) {
 	t.Helper()
 	u, err := url.Parse(at.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := second.Do(t.Context(), "CLUSTER", "MEET", u.Hostname(), u.Port()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, second.Do(t.Context(), "CLUSTER", "MEET", u.Hostname(), u.Port()).Err())
 	for _, node := range []redis.UniversalClient{first, second} {
 		redistest.Eventually(t, "the nodes know each other", func() error {
 			info, err := node.ClusterInfo(t.Context()).Result()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/sse/driver"
 	"github.com/millrace-go/millrace/sse/redissse"
@@ -109,9 +110,7 @@ func TestQuiet(t *testing.T) {
 			err := b.Listen(ctx, driver.Listener{
 				Hear: func(driver.Message) {}, Up: func() { ups.Add(1) }, Down: func() { downs.Add(1) },
 			})
-			if err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, err)
 		})
 		is := func(when string, up, down int64) {
 			t.Helper()
@@ -143,8 +142,6 @@ func TestQuiet(t *testing.T) {
 		is("when it answers again", 2, 1)
 		stop()
 		listening.Wait()
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, client.Close())
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/redistest"
@@ -36,18 +37,14 @@ func newCap(t testing.TB, client redis.UniversalClient, prefix string) driver.Ca
 	t.Helper()
 	// The nodes of the tests' Cluster are on one machine.
 	c, _, err := redissse.New(client, redissse.Config{Prefix: prefix, Skew: time.Nanosecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 
 func newBroker(t testing.TB, client redis.UniversalClient, cfg redissse.Config) driver.Broker {
 	t.Helper()
 	_, b, err := redissse.New(client, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b
 }
 

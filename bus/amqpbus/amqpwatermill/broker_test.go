@@ -7,6 +7,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill"
 	wmamqp "github.com/ThreeDotsLabs/watermill-amqp/v2/pkg/amqp"
 	amqp "github.com/rabbitmq/amqp091-go"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/bus/amqpbus/amqpwatermill"
 )
@@ -38,9 +39,7 @@ func clean(t *testing.T, url string) *made {
 				err = ch.ExchangeDelete(name, false, false)
 			}
 		}
-		if err != nil {
-			t.Errorf("clear the broker: %v", err)
-		}
+		assert.NoError(t, err, "clear the broker")
 	})
 	return m
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/bus"
@@ -25,9 +26,7 @@ func schemes(cfg amqpwatermill.Config) []bus.Scheme {
 func openBus(t *testing.T, cfg amqpwatermill.Config, url string) *bus.Bus {
 	t.Helper()
 	b, err := bus.Open(t.Context(), url, schemes(cfg)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b
 }
 

@@ -24,6 +24,8 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
 	amqp "github.com/rabbitmq/amqp091-go"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/amqpbus"
@@ -35,9 +37,7 @@ import (
 func TestURLs(t *testing.T) {
 	for _, good := range []string{"amqp://h1,h2:5673/v?mode=watermill", "amqps://u:p@h/?mode=watermill&heartbeat=5s&connect_timeout=1s"} {
 		b := openBus(t, amqpwatermill.Config{}, good)
-		if err := b.Close(); err != nil {
-			t.Errorf("%s: close: %v", good, err)
-		}
+		assert.NoErrorf(t, b.Close(), "%s: close", good)
 	}
 	for bad, want := range map[string]string{
 		"amqp://h/?mode=watermill&prefix=p":           `"prefix"`,
@@ -69,9 +69,7 @@ func expect(t *testing.T, ch <-chan *message.Message, n, to int) {
 	for n <= to {
 		select {
 		case m, ok := <-ch:
-			if !ok {
-				t.Fatalf("the channel was closed before %d", n)
-			}
+			require.Truef(t, ok, "the channel was closed before %d", n)
 			switch got, err := strconv.Atoi(string(m.Payload)); {
 			case err != nil || got > n:
 				t.Fatalf("got %s, want %d", m.Payload, n)
@@ -88,9 +86,7 @@ func expect(t *testing.T, ch <-chan *message.Message, n, to int) {
 func send(t *testing.T, to message.Publisher, topic string, n, last int) {
 	t.Helper()
 	for ; n <= last; n++ {
-		if err := to.Publish(topic, message.NewMessage(uuid.NewString(), []byte(strconv.Itoa(n)))); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, to.Publish(topic, message.NewMessage(uuid.NewString(), []byte(strconv.Itoa(n)))))
 	}
 }
 
@@ -110,9 +106,7 @@ func TestSharesAQueueWithWatermill(t *testing.T) {
 	}
 	first, ch := theirs()
 	pub, err := wmamqp.NewPublisher(config, watermilllog.NopLogger{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer pub.Close() //nolint:errcheck // of a test
 	send(t, pub, topic, 1, 3)
 	expect(t, ch, 1, 2)
@@ -139,20 +133,14 @@ func TestSharesAQueueWithWatermill(t *testing.T) {
 			t.Fatalf("%v have not come", left)
 		}
 	}
-	if err := second.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, second.Close())
 }
 
 func subscribed(t *testing.T, s message.Subscriber, err error, topic string) (message.Subscriber, <-chan *message.Message) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ch, err := s.Subscribe(context.Background(), topic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s, ch
 }
 
@@ -165,20 +153,14 @@ func TestHeadersOfTheBroker(t *testing.T) {
 	sub, err := b.Subscriber("g", bus.SubscriberConfig{})
 	_, ch := subscribed(t, sub, err, topic)
 	conn, err := amqp.Dial(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer conn.Close() //nolint:errcheck // of a test
 	raw, err := conn.Channel()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	err = raw.Publish(topic, "", false, false, amqp.Publishing{Body: []byte("1"), Headers: amqp.Table{
 		"x-delivery-count": int64(2), "number": int32(7), "bytes": []byte("b"), "text": "t", wmamqp.DefaultMessageUUIDHeaderKey: "id",
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m := <-ch
 	want := message.NewMessage("id", []byte("1"))
 	want.Metadata = message.Metadata{"number": "7", "bytes": "b", "text": "t"}
@@ -196,14 +178,10 @@ func TestHeadersOfTheBroker(t *testing.T) {
 // TestTLS publishes and consumes over TLS.
 func TestTLS(t *testing.T) {
 	plain, err := url.Parse(servicetest.RabbitMQ(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	certificate, ca := selfSigned(t)
 	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer listener.Close() //nolint:errcheck // of a test
 	go forward(listener, plain.Host)
 	secure := *plain
@@ -214,12 +192,8 @@ func TestTLS(t *testing.T) {
 	_, ch := subscribed(t, sub, err, topic)
 	send(t, b.Publisher(), topic, 1, 2)
 	expect(t, ch, 1, 2)
-	if err := b.Ping(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if err := b.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, b.Ping(t.Context()))
+	assert.NoError(t, b.Close())
 	secure.RawQuery = "mode=watermill"
 	stranger := openBus(t, amqpwatermill.Config{}, secure.String())
 	defer stranger.Close() //nolint:errcheck // it never connected
@@ -253,21 +227,15 @@ func forward(from net.Listener, to string) {
 func selfSigned(t *testing.T) (tls.Certificate, string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, file
 }

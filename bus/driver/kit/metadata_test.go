@@ -6,6 +6,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
@@ -18,9 +20,7 @@ func FuzzMetadata(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, value string) {
 		want := map[string]string{name: value, "other": "1"}
 		text, err := kit.EncodeMetadata(want)
-		if (err == nil) != (utf8.ValidString(name) && utf8.ValidString(value)) {
-			t.Fatalf("%q: %q, %v", name, value, err)
-		}
+		require.Equalf(t, (utf8.ValidString(name) && utf8.ValidString(value)), (err == nil), "%q: %q, %v", name, value, err)
 		if err != nil {
 			return
 		}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus/driver/kit"
 )
 
@@ -33,12 +35,8 @@ func TestTracker(t *testing.T) {
 			if ok != (gap > 0) || ok && last != gap-1 {
 				t.Fatalf("the prefix ends with %d (%t), want %d", last, ok, gap-1)
 			}
-			if grown != (i == 0 || i == before+1 && last >= i) {
-				t.Fatalf("grown is %t after %d, with the prefix at %d, then %d", grown, i, before, last)
-			}
-			if tr.Span() != n-gap {
-				t.Fatalf("the span is %d, want %d", tr.Span(), n-gap)
-			}
+			require.Equalf(t, (i == 0 || i == before+1 && last >= i), grown, "grown is %t after %d, with the prefix at %d, then %d", grown, i, before, last)
+			require.Equal(t, n-gap, tr.Span(), "the span")
 			if first, ok := tr.Gap(); ok != (gap < n) || ok && first != gap {
 				t.Fatalf("the gap is at %d (%t), want %d", first, ok, gap)
 			}
@@ -52,9 +50,7 @@ func TestTracker(t *testing.T) {
 				t.Fatalf("behind the gap are %v, want %v", tr.Behind(), behind)
 			}
 		}
-		if tr.Done(0) {
-			t.Fatal("a message that is done twice has moved the prefix")
-		}
+		require.False(t, tr.Done(0), "a message that is done twice has moved the prefix")
 	}
 }
 

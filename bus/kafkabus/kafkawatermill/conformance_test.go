@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/IBM/sarama"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/bus"
@@ -33,9 +34,7 @@ func schemes() []bus.Scheme {
 func openBus(t *testing.T, url string) *bus.Bus {
 	t.Helper()
 	b, err := bus.Open(t.Context(), url, schemes()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b
 }
 

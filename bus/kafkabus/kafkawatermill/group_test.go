@@ -13,6 +13,7 @@ import (
 	wmkafka "github.com/ThreeDotsLabs/watermill-kafka/v3/pkg/kafka"
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
@@ -28,9 +29,7 @@ func TestSharesAGroupWithWatermill(t *testing.T) {
 	b := openBus(t, "kafka://"+brokers+"/?mode=watermill&partitions=6")
 	defer b.Close() //nolint:errcheck // of a test
 	topic, group := "topic-"+uuid.NewString(), "group-"+uuid.NewString()
-	if err := b.Declare(ctx, bus.Topic{Name: topic}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Declare(ctx, bus.Topic{Name: topic}))
 	c := wmkafka.DefaultSaramaSubscriberConfig()
 	c.Version, c.Consumer.Offsets.Initial, c.Consumer.MaxWaitTime = sarama.V2_1_0_0, sarama.OffsetOldest, 50*time.Millisecond
 	theirs := func() (message.Subscriber, <-chan *message.Message) {
@@ -52,9 +51,7 @@ func TestSharesAGroupWithWatermill(t *testing.T) {
 			for k := range 12 {
 				m := message.NewMessage(uuid.NewString(), []byte(strconv.Itoa(n)))
 				m.Metadata.Set(event.KeyHeader, "key-"+strconv.Itoa(k))
-				if err := b.Publisher().Publish(topic, m); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, b.Publisher().Publish(topic, m))
 			}
 		}
 	}
@@ -84,20 +81,14 @@ func TestSharesAGroupWithWatermill(t *testing.T) {
 	}
 	publish(5)
 	seen.all(t, ctx, n, 12)
-	if err := s1.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s1.Close())
 }
 
 func subscribed(t *testing.T, s message.Subscriber, err error, topic string) (message.Subscriber, <-chan *message.Message) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ch, err := s.Subscribe(context.Background(), topic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s, ch
 }
 

@@ -19,6 +19,8 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/millrace-go/millrace/bus"
@@ -33,9 +35,7 @@ func TestURLs(t *testing.T) {
 		"", "&partitions=7&replication=1&retention=1h&autocreate=false&client_id=shop&lag=all", "&tls=true",
 	} {
 		b := openBus(t, "kafka://127.0.0.1:1,127.0.0.1:2/?mode=watermill"+good)
-		if err := b.Close(); err != nil {
-			t.Errorf("%s: close: %v", good, err)
-		}
+		assert.NoErrorf(t, b.Close(), "%s: close", good)
 	}
 	for bad, want := range map[string]string{
 		"kafka://h/?mode=watermill&prefix=p.":                              `"prefix"`,
@@ -66,34 +66,24 @@ func TestSignIn(t *testing.T) {
 		t.Run(mechanism, func(t *testing.T) {
 			cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.EnableSASL(), kfake.Superuser(mechanism, "shop", "s3cret"),
 				kfake.TLS(&tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer cluster.Close()
 			at := "@" + cluster.ListenAddrs()[0] + "/?mode=watermill&replication=1&tls=true&ca=" + ca + "&sasl=" + strings.ToLower(mechanism)
 			b := openBus(t, "kafka://shop:s3cret"+at)
 			defer b.Close() //nolint:errcheck // the brokers close first, or not
 			m := message.NewMessage("1", []byte("seat"))
 			m.Metadata.Set(event.KeyHeader, "k")
-			if err := b.Publisher().Publish("t", m); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, b.Publisher().Publish("t", m))
 			sub, err := b.Subscriber("g", bus.SubscriberConfig{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			ch, err := sub.Subscribe(t.Context(), "t")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if got := <-ch; !got.Equals(m) {
 				t.Errorf("got %s %v", got.UUID, got.Metadata)
 			} else {
 				got.Ack()
 			}
-			if err := sub.Close(); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, sub.Close())
 			wrong := openBus(t, "kafka://shop:wrong"+at)
 			defer wrong.Close() //nolint:errcheck // it never connected
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -110,22 +100,16 @@ func TestSignIn(t *testing.T) {
 func selfSigned(t *testing.T) (tls.Certificate, string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, file
 }
 
@@ -143,9 +127,7 @@ func TestTooLarge(t *testing.T) {
 		all = append(all, m)
 	}
 	topic := "topic-" + uuid.NewString()
-	if err := b.Publisher().Publish(topic, all...); err != nil {
-		t.Errorf("four messages, each of which fits: %v", err)
-	}
+	assert.NoError(t, b.Publisher().Publish(topic, all...), "four messages, each of which fits")
 	all[2].Payload = append(all[2].Payload, all[1].Payload...)
 	var failed *bus.PublishError
 	switch err := b.Publisher().Publish(topic, all...); {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/bus"
@@ -31,9 +33,7 @@ func schemes(cfg rediswatermill.Config) []bus.Scheme {
 func openBus(t *testing.T, raw string) *bus.Bus {
 	t.Helper()
 	b, err := bus.Open(t.Context(), raw, schemes(rediswatermill.Config{})...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b
 }
 
@@ -41,9 +41,7 @@ func openBus(t *testing.T, raw string) *bus.Bus {
 func inMode(t *testing.T, raw string) string {
 	t.Helper()
 	u, err := url.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	q := u.Query()
 	q.Set("mode", "watermill")
 	u.RawQuery = q.Encode()
@@ -56,14 +54,10 @@ func server(t *testing.T) (raw string, client *redis.Client) {
 	t.Helper()
 	raw = servicetest.Redis(t)
 	options, err := redis.ParseURL(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	client = redis.NewClient(options)
 	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, client.Close())
 	})
 	return raw, client
 }
@@ -73,9 +67,7 @@ func topic(t *testing.T, client *redis.Client) string {
 	t.Helper()
 	name := "topic-" + uuid.NewString()
 	t.Cleanup(func() {
-		if err := client.Unlink(context.Background(), name).Err(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, client.Unlink(context.Background(), name).Err())
 	})
 	return name
 }

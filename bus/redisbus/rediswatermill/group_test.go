@@ -13,6 +13,8 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/redisbus"
@@ -22,9 +24,7 @@ import (
 func TestURLs(t *testing.T) {
 	for _, good := range []string{"redis://h/0?mode=watermill", "rediss://u:p@h1,h2/?mode=watermill&cluster=true", "redis://h/?mode=watermill&master=m"} {
 		b := openBus(t, good)
-		if err := b.Close(); err != nil {
-			t.Errorf("%s: close: %v", good, err)
-		}
+		assert.NoErrorf(t, b.Close(), "%s: close", good)
 	}
 	for bad, want := range map[string]string{
 		"redis://h/?mode=watermill&prefix=p":     `"prefix"`,
@@ -70,9 +70,7 @@ func next(t *testing.T, ch <-chan *message.Message, n int) *message.Message {
 	t.Helper()
 	select {
 	case m, ok := <-ch:
-		if !ok {
-			t.Fatalf("the channel was closed before %d", n)
-		}
+		require.Truef(t, ok, "the channel was closed before %d", n)
 		return m
 	case <-time.After(20 * time.Second):
 		t.Fatalf("%d has not come", n)
@@ -83,21 +81,15 @@ func next(t *testing.T, ch <-chan *message.Message, n int) *message.Message {
 func send(t *testing.T, to message.Publisher, topic string, n, last int) {
 	t.Helper()
 	for ; n <= last; n++ {
-		if err := to.Publish(topic, message.NewMessage(uuid.NewString(), []byte(strconv.Itoa(n)))); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, to.Publish(topic, message.NewMessage(uuid.NewString(), []byte(strconv.Itoa(n)))))
 	}
 }
 
 func subscribed(t *testing.T, s message.Subscriber, err error, topic string) (message.Subscriber, <-chan *message.Message) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ch, err := s.Subscribe(context.Background(), topic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s, ch
 }
 
@@ -117,9 +109,7 @@ func TestSharesAGroupWithWatermill(t *testing.T) {
 	theirs := func() (message.Subscriber, <-chan *message.Message) {
 		t.Helper()
 		options, err := redis.ParseURL(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s, err := redisstream.NewSubscriber(redisstream.SubscriberConfig{
 			Client: redis.NewClient(options), ConsumerGroup: "billing", Consumer: uuid.NewString(), // it closes the client
 			DisableIndefiniteInitialBlock: true, // its reader would outlive it
@@ -145,9 +135,7 @@ func TestSharesAGroupWithWatermill(t *testing.T) {
 	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("taking over what was in hand took %s", took)
 	}
-	if err := second.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, second.Close())
 }
 
 // TestWhatIsInHandIsKept has a slow handler: another member could take its message over.
@@ -157,9 +145,7 @@ func TestWhatIsInHandIsKept(t *testing.T) {
 	const idle = 600 * time.Millisecond
 	open := func() *bus.Bus {
 		b, err := bus.Open(t.Context(), inMode(t, raw), schemes(rediswatermill.Config{MaxIdle: idle})...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return b
 	}
 	b, other := open(), open()
@@ -175,9 +161,7 @@ func TestWhatIsInHandIsKept(t *testing.T) {
 	case <-time.After(5 * idle):
 	}
 	m.Ack()
-	if err := slow.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, slow.Close())
 	send(t, b.Publisher(), topic, 2, 2)
 	expect(t, stolen, 2, 2)
 }
@@ -193,9 +177,7 @@ func TestForeignEntries(t *testing.T) {
 		[]string{"field", "value"},
 		[]string{redisstream.UUIDHeaderKey, "1", "payload", "p", "metadata", "\xc1" + noise},
 	} {
-		if err := client.XAdd(t.Context(), &redis.XAddArgs{Stream: topic, Values: values}).Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, client.XAdd(t.Context(), &redis.XAddArgs{Stream: topic, Values: values}).Err())
 	}
 	_, ch := ours(t, b, topic)
 	for _, want := range []string{"", "p"} {

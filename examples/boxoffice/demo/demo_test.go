@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/crowd"
@@ -76,9 +78,7 @@ func TestDemoHolds(t *testing.T) {
 		t.Errorf("exit %d %s\n%s", code, errs, out)
 	}
 	for _, want := range []string{"fans: 30", "sign in", "p99", "hold timeout", "gateway's ledger, one by one", "OK: all 21 checks hold"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("the report lacks %q:\n%s", want, out)
-		}
+		assert.Contains(t, out, want, "the report lacks")
 	}
 	if strings.Contains(out, "\x1b") || strings.Contains(out, "BROKEN") {
 		t.Errorf("the report has control characters or BROKEN:\n%q", out)
@@ -146,9 +146,7 @@ func TestDemoNoticesACrash(t *testing.T) {
 func TestDemoNoticesACrashAfterTheCrowd(t *testing.T) {
 	o := officetest.Start(t, officetest.Config{})
 	dead, err := launch.Start(launch.Spec{Name: "relay 1", Path: os.Args[0], Args: []string{"child", "refuses", "serve"}, Env: os.Environ()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	<-dead.Done()
 	cfg, out, _, _ := started(t, 5, "")
 	p := &place{url: o.URL, admin: officetest.Admin, gateway: o.GatewayURL, processes: []running{{"the relay 1", dead}}}
@@ -172,9 +170,7 @@ func TestDemoReportsAFailedStart(t *testing.T) {
 func TestRealBoxOffice(t *testing.T) {
 	servicetest.Embedded(t)
 	program, err := launch.Build(t.Context(), t.TempDir(), launch.Boxoffice)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Run("holds", func(t *testing.T) {
 		t.Parallel()
 		cfg, out, stdout, stderr := started(t, 40, program)
@@ -192,9 +188,7 @@ func TestRealBoxOffice(t *testing.T) {
 		corrupted := make(chan error, 1)
 		go func() { corrupted <- unsell(t.Context(), cfg.temp) }()
 		code := run(t.Context(), cfg, out, stderr)
-		if err := <-corrupted; err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, <-corrupted)
 		// The seats are free, or another member's by now.
 		fromOutside := strings.Contains(stdout.String(), "BROKEN  the seat plan is the fans' tickets") ||
 			strings.Contains(stdout.String(), "BROKEN  no seat promised to two fans")

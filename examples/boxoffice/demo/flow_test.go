@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/launch"
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/screen"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -18,9 +20,7 @@ import (
 // it, and lets in a few at a time.
 func TestBookingFlow(t *testing.T) {
 	program, err := launch.Build(t.Context(), t.TempDir(), launch.Boxoffice)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	own := func(testing.TB) string { return "" } // the database's own transport; a room in memory
 	cluster := func(t testing.TB) string { return "redis://" + servicetest.RedisCluster(t) + "/" }
 	for _, on := range []struct {
@@ -53,9 +53,7 @@ func TestBookingFlow(t *testing.T) {
 				cfg = append(cfg, "--redis-url", url)
 			}
 			c, err := parse(cfg, &bytes.Buffer{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			c.program, c.temp = program, t.TempDir()
 			var out, errs bytes.Buffer
 			code := run(t.Context(), c, screen.New(&out, true), &errs)

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 )
 
@@ -50,29 +52,19 @@ func messages(n int) (out []*message.Message) {
 func TestPublisherDiesAfterTheConfirmation(t *testing.T) {
 	transport := &recorder{}
 	wrapped, err := Publisher(transport, "relay-after-publish:3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	pub := wrapped.(*publisher)
 	var deaths []int // the number of confirmed calls at each death
 	pub.die = func(int64) { deaths = append(deaths, transport.confirmed) }
 
 	for _, n := range []int{5, 2} {
-		if err := pub.Publish("t", messages(n)...); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, pub.Publish("t", messages(n)...))
 	}
 	transport.err = errors.New("the broker is away")
-	if err := pub.Publish("t", messages(9)...); !errors.Is(err, transport.err) {
-		t.Errorf("%v", err)
-	}
-	if len(deaths) != 0 {
-		t.Fatalf("it died after two confirmed publishes and a failed one: %v", deaths)
-	}
+	assert.ErrorIs(t, pub.Publish("t", messages(9)...), transport.err)
+	require.Empty(t, deaths, "it died after two confirmed publishes and a failed one")
 	transport.err = nil
-	if err := pub.Publish("t", messages(1)...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, pub.Publish("t", messages(1)...))
 	if len(deaths) != 1 || deaths[0] != 8 {
 		t.Errorf("deaths at %v confirmed messages, want one at 8", deaths)
 	}
@@ -81,17 +73,13 @@ func TestPublisherDiesAfterTheConfirmation(t *testing.T) {
 func TestPublisherDiesAfterATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wrapped, err := Publisher(&recorder{}, "relay-after-publish:800ms")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		pub := wrapped.(*publisher)
 		var died []int64
 		pub.die = func(call int64) { died = append(died, call) }
 		time.Sleep(time.Hour) // waiting for the lease is no life
 		for range 5 {
-			if err := pub.Publish("t", messages(1)...); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, pub.Publish("t", messages(1)...))
 			time.Sleep(200 * time.Millisecond)
 		}
 		if len(died) != 1 || died[0] != 5 {
@@ -105,9 +93,8 @@ func TestPublisherSpec(t *testing.T) {
 	if pub, err := Publisher(transport, ""); err != nil || pub != message.Publisher(transport) {
 		t.Errorf("without a fault: %v %v", pub, err)
 	}
-	if _, err := Publisher(transport, "relay-after-publish"); err != nil {
-		t.Error(err)
-	}
+	_, err := Publisher(transport, "relay-after-publish")
+	assert.NoError(t, err)
 	for _, spec := range []string{"relay", "relay-after-publish:0", "relay-after-publish:x", "relay-after-publish:",
 		"relay-after-publish:-1s", ":3"} {
 		if _, err := Publisher(transport, spec); err == nil || !strings.Contains(err.Error(), Env) {
@@ -124,9 +111,7 @@ func TestDieIsSIGKILL(t *testing.T) {
 	if !errors.As(err, &exit) || exit.ProcessState.String() != "signal: killed" || !strings.Contains(string(out), Died) {
 		t.Errorf("%v: %s", err, out)
 	}
-	if strings.Contains(string(out), "survived") {
-		t.Error("the publish returned to its caller")
-	}
+	assert.NotContains(t, string(out), "survived", "the publish returned to its caller")
 }
 
 // dieChild publishes once with the fault.

@@ -14,6 +14,9 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // BenchmarkServe calls an upstream in a process of its own over eight
@@ -52,33 +55,23 @@ func BenchmarkServe(b *testing.B) {
 func child(b *testing.B, size int) (addr string, cpu func() float64) {
 	b.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), childEnv+"=--limit 1000000000 --body-bytes "+strconv.Itoa(size))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
+	require.NoError(b, cmd.Start())
 	var once sync.Once
 	stop := func() {
 		once.Do(func() {
 			_ = cmd.Process.Signal(syscall.SIGTERM)
-			if err := cmd.Wait(); err != nil {
-				b.Error(err)
-			}
+			assert.NoError(b, cmd.Wait())
 		})
 	}
 	b.Cleanup(stop)
 	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	return strings.TrimPrefix(strings.TrimSpace(line), "http://"), func() float64 {
 		stop()
 		return float64((cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Microseconds())

@@ -7,24 +7,21 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // checkBody reads a body and checks the rules of all bodies.
 func checkBody(t *testing.T, body []byte, id, size int) document {
 	t.Helper()
-	if len(body) != size {
-		t.Errorf("artist %d: %d bytes, want %d", id, len(body), size)
-	}
+	assert.Lenf(t, body, size, "artist %d: %d bytes", id, len(body))
 	var d document
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.DisallowUnknownFields()
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(body, &fields); err != nil {
-		t.Fatalf("artist %d of %d bytes: %v", id, size, err)
-	}
-	if err := json.Unmarshal(body, &d); err != nil {
-		t.Fatalf("artist %d of %d bytes: %v", id, size, err)
-	}
+	require.NoErrorf(t, json.Unmarshal(body, &fields), "artist %d of %d bytes", id, size)
+	require.NoErrorf(t, json.Unmarshal(body, &d), "artist %d of %d bytes", id, size)
 	if len(fields) != 6 || d.ID != strconv.Itoa(id) || d.Name == "" || d.Level == 0 || d.UpdatedAt.IsZero() || len(d.History) == 0 {
 		t.Errorf("artist %d of %d bytes: %d fields, %+v", id, size, len(fields), d)
 	}
@@ -61,9 +58,7 @@ func historyOf(t *testing.T, body []byte) []byte {
 	var d struct {
 		History json.RawMessage `json:"history"`
 	}
-	if err := json.Unmarshal(body, &d); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(body, &d))
 	return d.History
 }
 
@@ -80,9 +75,7 @@ func TestEveryArtist(t *testing.T) {
 		_, attributes, _ := bytes.Cut(body, []byte(`"attributes"`))
 		seen[string(attributes)] = true
 	}
-	if len(seen) != Artists {
-		t.Errorf("%d different artists, want %d", len(seen), Artists)
-	}
+	assert.Len(t, seen, Artists, "different artists")
 }
 
 func TestRevisions(t *testing.T) {
@@ -103,9 +96,7 @@ func TestRevisions(t *testing.T) {
 	if r.ID != "42" || r.Revision != 1 || r.Level != d.Level || !r.UpdatedAt.Equal(d.UpdatedAt) {
 		t.Errorf("the answer %+v is not the artist %+v", r, d)
 	}
-	if !bytes.Equal(historyOf(t, before), historyOf(t, after)) {
-		t.Error("the history changed")
-	}
+	assert.True(t, bytes.Equal(historyOf(t, before), historyOf(t, after)), "the history changed")
 	if !bytes.Equal(do(t, u, "GET", "/artists/42", "").Body.Bytes(), after) || !bytes.Equal(do(t, u, "GET", "/artists/43", "").Body.Bytes(), other) {
 		t.Error("something changed that was not revised")
 	}
@@ -148,7 +139,5 @@ func TestHeadsAreNotShared(t *testing.T) {
 	want := bytes.Clone(*one)
 	b.free(two)
 	b.headOf(artist{id: 3})
-	if !bytes.Equal(*one, want) {
-		t.Error("a head changed while it was in use")
-	}
+	assert.True(t, bytes.Equal(*one, want), "a head changed while it was in use")
 }

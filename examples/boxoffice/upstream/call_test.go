@@ -11,6 +11,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestUnknownArtists(t *testing.T) {
@@ -26,9 +29,7 @@ func TestUnknownArtists(t *testing.T) {
 		}
 	}
 	for _, method := range []string{"POST", "PUT", "DELETE"} {
-		if rec := do(t, u, method, "/artists/1", ""); rec.Code != 405 {
-			t.Errorf("%s: %d", method, rec.Code)
-		}
+		assert.Equalf(t, 405, do(t, u, method, "/artists/1", "").Code, "%s", method)
 	}
 	if st := u.Stats(0); st.Calls != 15 || st.Statuses[404] != 12 || st.Statuses[405] != 3 {
 		t.Errorf("all of them are calls: %+v", st)
@@ -59,9 +60,7 @@ func TestFaults(t *testing.T) {
 		if bad := do(t, u, "GET", "/artists/7", ""); bad.Code != 200 || bad.Body.Len() != size || !isSyntax(bad.Body.Bytes()) {
 			t.Errorf("malformed: %d, %d bytes", bad.Code, bad.Body.Len())
 		}
-		if rec := do(t, u, "GET", "/artists/7", ""); !bytes.Equal(rec.Body.Bytes(), whole) {
-			t.Error("a fault outlived its calls, or damaged what is shared")
-		}
+		assert.True(t, bytes.Equal(do(t, u, "GET", "/artists/7", "").Body.Bytes(), whole), "a fault outlived its calls, or damaged what is shared")
 		got := u.Stats(0).Faults
 		if got["status_503"] != 1 || got["status_400"] != 1 || got["truncated"] != 1 || got["malformed"] != 1 || len(got) != 10 {
 			t.Errorf("counted: %v", got)
@@ -101,9 +100,7 @@ func TestFaultRules(t *testing.T) {
 	code := func(id string) int { return do(t, u, "GET", "/artists/"+id, "").Code }
 	want := func(what string, got, want int) {
 		t.Helper()
-		if got != want {
-			t.Errorf("%s: %d, want %d", what, got, want)
-		}
+		assert.Equalf(t, want, got, "%s", what)
 	}
 	f := fault(t, u, `{"kind":"status","status":500,"artists":["7","8"],"calls":2}`)
 	fault(t, u, `{"kind":"status","status":418,"artists":["7","nobody"]}`)
@@ -150,13 +147,9 @@ func TestBanComesBeforeFaults(t *testing.T) {
 	var s staged
 	u.gate.clock = s.clock // stands still: the next call is one too many
 	s.set(u.gate.last)
-	if rec := do(t, u, "GET", "/artists/1", ""); rec.Code != 429 {
-		t.Fatalf("%d", rec.Code)
-	}
+	require.Equal(t, 429, do(t, u, "GET", "/artists/1", "").Code)
 	s.set(s.clock() + 11*second)
-	if rec := do(t, u, "GET", "/artists/1", ""); rec.Code != 500 {
-		t.Errorf("%d", rec.Code)
-	}
+	assert.Equal(t, 500, do(t, u, "GET", "/artists/1", "").Code)
 }
 
 func TestDelayAndLatency(t *testing.T) {
@@ -169,18 +162,12 @@ func TestDelayAndLatency(t *testing.T) {
 			return time.Since(before)
 		}
 		u := open(t, Config{Clock: clock, Latency: 40 * time.Millisecond})
-		if d := took(u, "/artists/1"); d != 40*time.Millisecond {
-			t.Errorf("latency: %v", d)
-		}
+		assert.Equal(t, 40*time.Millisecond, took(u, "/artists/1"), "latency")
 		fault(t, u, `{"kind":"delay","delayMs":12000,"artists":["1"]}`)
 		fault(t, u, `{"kind":"delay","delayMs":500}`)
 		fault(t, u, `{"kind":"status","status":504,"artists":["1"]}`)
-		if d := took(u, "/artists/1"); d != 12540*time.Millisecond {
-			t.Errorf("delays and latency: %v", d)
-		}
-		if d := took(u, "/artists/2"); d != 540*time.Millisecond {
-			t.Errorf("another artist: %v", d)
-		}
+		assert.Equal(t, 12540*time.Millisecond, took(u, "/artists/1"), "delays and latency")
+		assert.Equal(t, 540*time.Millisecond, took(u, "/artists/2"), "another artist")
 		if got := u.Stats(0); got.Faults["delay"] != 3 || got.Handler.Max != 12_540_000 || got.Queue.Max != 0 {
 			t.Errorf("%v, handler %+v, queue %+v", got.Faults, got.Handler, got.Queue)
 		}
@@ -240,9 +227,7 @@ func TestEndHurriesDelays(t *testing.T) {
 		if took := time.Since(start); took != time.Minute {
 			t.Errorf("the answer took %v, want the minute until the end", took)
 		}
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-served)
 		if _, err := p.Dial(t.Context(), "", ""); err == nil {
 			t.Error("the listener is still open")
 		}

@@ -14,6 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/upstream/window"
 )
@@ -28,9 +31,7 @@ type wire struct {
 func dialWire(t *testing.T, p *boxtest.Pipes) *wire {
 	t.Helper()
 	c, err := p.Dial(t.Context(), "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return &wire{t: t, Conn: c, r: bufio.NewReader(c)}
 }
 
@@ -67,13 +68,9 @@ func bubble(t *testing.T, cfg Config) (*Upstream, *boxtest.Pipes, *http.Client) 
 func calls(t *testing.T, u *Upstream) []Call {
 	t.Helper()
 	var b strings.Builder
-	if err := u.WriteLog(&b, 0); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, u.WriteLog(&b, 0))
 	calls, err := ReadLog(strings.NewReader(b.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return calls
 }
 
@@ -127,15 +124,11 @@ func TestSplitRequests(t *testing.T) {
 		}
 		// "GET /_/faults…" took its milliseconds, then "GET /_a" shows a call.
 		control := len("GET /_/faults HTTP/1.1\r\nHost: x\r\n\r\n")
-		if want := time.Duration(control+len("GET /_a")-1) * time.Millisecond; at != want {
-			t.Errorf("it arrived at %v, want %v", at, want)
-		}
+		assert.Equal(t, time.Duration(control+len("GET /_a")-1)*time.Millisecond, at, "it arrived at")
 		// A request that begins like a control request and is cut is no call, and the
 		// service goes on.
 		w.send("GET /")
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.Close())
 		w = dialWire(t, p)
 		w.send(oneCall)
 		w.read(200)
@@ -205,9 +198,7 @@ func TestBanOverHTTP(t *testing.T) {
 		u, _, c := bubble(t, Config{Limit: 20})
 		status := func() (int, string) {
 			code, _, h, err := get(t.Context(), c, "http://up/artists/3")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return code, h.Get("Retry-After")
 		}
 		for i := range 20 {
@@ -304,9 +295,7 @@ func TestConnPassesErrorsOn(t *testing.T) {
 	if string(b) != "GET" || err != nil {
 		t.Errorf("%q, %v", b, err)
 	}
-	if c.gate.calls != 0 {
-		t.Errorf("%d calls", c.gate.calls)
-	}
+	assert.EqualValues(t, 0, c.gate.calls, "calls")
 	if err := c.CloseWrite(); err != nil { // a pipe has no half
 		t.Error(err)
 	}
@@ -326,22 +315,16 @@ func TestDeadlineKeepsBytes(t *testing.T) {
 			s.set(2 * time.Second)
 			_, _ = io.WriteString(mine, "artists/1")
 		}()
-		if err := c.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.SetReadDeadline(time.Now().Add(time.Second)))
 		buf := make([]byte, 4)
 		if n, err := c.Read(buf); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Fatalf("%d bytes, %v", n, err)
 		}
-		if err := c.SetReadDeadline(time.Time{}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.SetReadDeadline(time.Time{}))
 		got := ""
 		for len(got) < len("GET /artists/1") {
 			n, err := c.Read(buf)
-			if err != nil {
-				t.Fatalf("after %q: %v", got, err)
-			}
+			require.NoErrorf(t, err, "after %q", got)
 			got += string(buf[:n])
 		}
 		if k, ok := c.take(); got != "GET /artists/1" || !ok || k.arrival != 2*time.Second {

@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // A fault is within its bounds or is refused, and a refused one changes nothing.
@@ -13,9 +15,7 @@ func FuzzFault(f *testing.F) {
 		f.Add(s)
 	}
 	u, err := New(Config{})
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, body string) {
 		u.rules.clear()
 		w := httptest.NewRecorder()
@@ -27,9 +27,7 @@ func FuzzFault(f *testing.F) {
 			}
 			return
 		}
-		if len(all) != 1 {
-			t.Fatalf("%q: in force %+v", body, all)
-		}
+		require.Lenf(t, all, 1, "%q: in force %+v", body, all)
 		f := all[0]
 		f.ID = 0 // which only the upstream gives
 		if p := f.validate(); p != nil {

@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
 
@@ -149,9 +151,7 @@ func TestDailyBudget(t *testing.T) {
 		if st := u.Stats(0); st.Today != 0 {
 			t.Errorf("a new day begins with %d calls", st.Today)
 		}
-		if rec := do(t, u, "GET", "/artists/1", ""); rec.Code != 200 {
-			t.Errorf("the next day: %d", rec.Code)
-		}
+		assert.Equal(t, 200, do(t, u, "GET", "/artists/1", "").Code, "the next day")
 		if st := u.Stats(0); st.Today != 1 || st.OverBudget != 2 {
 			t.Errorf("the next day: %+v", st)
 		}
@@ -170,9 +170,7 @@ func TestResetForgets(t *testing.T) {
 		t.Fatalf("before: %+v", st)
 	}
 	open := u.gate.arrive(false)
-	if rec := do(t, u, "POST", "/_/reset", ""); rec.Code != http.StatusNoContent {
-		t.Fatalf("reset: %d", rec.Code)
-	}
+	require.Equal(t, http.StatusNoContent, do(t, u, "POST", "/_/reset", "").Code, "reset")
 	u.gate.identify(open, identity{class: classLow, instance: "b"})
 	u.gate.decide(open, 200)
 	u.gate.finish(open, time.Second)
@@ -181,9 +179,7 @@ func TestResetForgets(t *testing.T) {
 		len(st.Faults)+len(st.Statuses)+len(st.Instances) != 0 || st.Worst.Calls != 0 || st.BannedUntil != 0 || st.Classes["low"].Calls != 0 {
 		t.Errorf("after: %+v", st)
 	}
-	if rec := do(t, u, "GET", "/artists/1", "", HeaderInstance, "c"); rec.Code != 200 {
-		t.Errorf("the ban or a fault outlived the reset: %d", rec.Code)
-	}
+	assert.Equal(t, 200, do(t, u, "GET", "/artists/1", "", HeaderInstance, "c").Code, "the ban or a fault outlived the reset")
 	if st := u.Stats(0); st.Calls != 1 || st.Log.Calls != 1 || st.Instances["c"] != 1 {
 		t.Errorf("a call after it: %+v", st)
 	}

@@ -3,13 +3,15 @@ package upstream
 import (
 	"bytes"
 	"context"
-	"errors"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"net"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestConfigErrors(t *testing.T) {
@@ -46,9 +48,7 @@ func TestMainServesAndDrains(t *testing.T) {
 	case code := <-exit:
 		t.Fatalf("exit %d: %s", code, &stderr)
 	}
-	if !strings.HasPrefix(url, "http://127.0.0.1:") {
-		t.Errorf("it serves on %s", url)
-	}
+	assert.Truef(t, strings.HasPrefix(url, "http://127.0.0.1:"), "it serves on %s", url)
 	defer http.DefaultClient.CloseIdleConnections()
 	type result struct {
 		code int
@@ -62,9 +62,7 @@ func TestMainServesAndDrains(t *testing.T) {
 	}()
 	for { // until the call waits for its latency
 		_, stats, _, err := get(t.Context(), http.DefaultClient, url+"/_/stats")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if bytes.Contains(stats, []byte(`"limit":9`)) && bytes.Contains(stats, []byte(`"queue":{"count":1`)) {
 			break
 		}
@@ -117,10 +115,6 @@ func TestMainErrors(t *testing.T) {
 func TestServeReportsAFailingListener(t *testing.T) {
 	u := open(t, Config{})
 	ln := listen(t)
-	if err := ln.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := u.Serve(t.Context(), ln); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("%v", err)
-	}
+	require.NoError(t, ln.Close())
+	assert.ErrorIs(t, u.Serve(t.Context(), ln), net.ErrClosed)
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/upstream/window"
@@ -124,14 +126,12 @@ func TestLogIsBounded(t *testing.T) {
 		}
 	}
 	var kept []time.Duration
-	if err := g.read(-1, func(records []record, _ []string) error {
+	require.NoError(t, g.read(-1, func(records []record, _ []string) error {
 		for _, r := range records {
 			kept = append(kept, r.arrival)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	since := n - 3*chunkCalls - 1 // calls after the reset
 	if g.log.lost == 0 || len(kept) < 1000 || len(kept) > 1000+2*chunkCalls || g.log.lost+int64(len(kept)) != int64(since) {
 		t.Errorf("%d kept, %d lost of %d", len(kept), g.log.lost, since)
@@ -195,9 +195,7 @@ func TestLogRoundTrip(t *testing.T) {
 	// A log that was cut anywhere but between lines is noticed.
 	for i := range text {
 		calls, err := ReadLog(strings.NewReader(text[:i]))
-		if whole := i > 0 && text[i-1] == '\n'; (err == nil) != whole {
-			t.Errorf("cut at %d: %d calls, %v", i, len(calls), err)
-		}
+		assert.Equalf(t, i > 0 && text[i-1] == '\n', (err == nil), "cut at %d: %d calls, %v", i, len(calls), err)
 	}
 }
 

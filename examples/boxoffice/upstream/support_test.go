@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 )
 
@@ -50,9 +52,7 @@ func open(t testing.TB, cfg Config) *Upstream {
 		cfg.BodyBytes = 3000
 	}
 	u, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u
 }
 
@@ -102,9 +102,7 @@ func serveOn(t testing.TB, u *Upstream, ln net.Listener, dial func(context.Conte
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
 		stop()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-served)
 	})
 	return &http.Client{Transport: transport}
 }
@@ -112,9 +110,7 @@ func serveOn(t testing.TB, u *Upstream, ln net.Listener, dial func(context.Conte
 func listen(t testing.TB) net.Listener {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return ln
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
@@ -73,9 +74,7 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 				}).Example(seed)
 				caught = caught || err != nil
 			}
-			if caught != tc.caught {
-				t.Errorf("caught: %v, want %v", caught, tc.caught)
-			}
+			assert.Equal(t, tc.caught, caught, "caught")
 		})
 	}
 }

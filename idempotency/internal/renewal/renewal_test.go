@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/idempotency/internal/renewal"
@@ -86,9 +88,7 @@ func TestStopWaits(t *testing.T) {
 			return ctx.Err()
 		})
 		time.Sleep(11 * time.Second)
-		if !running.Load() {
-			t.Fatal("no extension is running")
-		}
+		require.True(t, running.Load(), "no extension is running")
 		k.Stop()
 		if running.Load() || k.Lost() || !errors.Is(context.Cause(work), context.Canceled) {
 			t.Errorf("after Stop: running %v, lost %v, cause %v", running.Load(), k.Lost(), context.Cause(work))
@@ -114,9 +114,7 @@ func TestInsist(t *testing.T) {
 		} {
 			began := time.Now()
 			err := renewal.Insist(over, 10*time.Second, final, func(ctx context.Context) error {
-				if ctx.Err() != nil {
-					t.Error("the ended context reached the call")
-				}
+				assert.NoError(t, ctx.Err(), "the ended context reached the call")
 				if time.Since(began) < tc.fails {
 					return tc.err
 				}

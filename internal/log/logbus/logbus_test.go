@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/stretchr/testify/assert"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/fault"
@@ -42,9 +43,7 @@ func TestOpenFails(t *testing.T) {
 			d.Close()
 			t.Errorf("%s: opened", name)
 		}
-		if !closed {
-			t.Errorf("%s: what was opened stays open: %v", name, err)
-		}
+		assert.Truef(t, closed, "%s: what was opened stays open: %v", name, err)
 		if name == "a statement is missing" && !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -98,9 +97,7 @@ func TestAppend(t *testing.T) {
 			} else {
 				err = add(t.Context())
 			}
-			if !errors.Is(err, tc.err) {
-				t.Errorf("appending returned %v, want %v", err, tc.err)
-			}
+			assert.ErrorIs(t, err, tc.err, "appending")
 			direct, inTx := 0, 0
 			for _, x := range rows.into {
 				switch tx, is := x.(*sql.Tx); {

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
@@ -35,9 +37,7 @@ func TestBell(t *testing.T) {
 		}()
 		check := func(want ...logsub.Change) {
 			t.Helper()
-			if !reflect.DeepEqual(sent, want) {
-				t.Errorf("sent %+v at %v, want %+v", sent, at, want)
-			}
+			assert.Truef(t, reflect.DeepEqual(sent, want), "sent %+v at %v, want %+v", sent, at, want)
 			sent, at = nil, nil
 		}
 		// The first change of a burst is sent at once, the rest together.

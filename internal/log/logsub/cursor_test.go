@@ -1,12 +1,14 @@
 package logsub_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -102,15 +104,11 @@ func TestClosingPartitionsShareATransaction(t *testing.T) {
 		go func() { closed <- ch.Close() }()
 		synctest.Wait()
 		close(free)
-		if err := <-closed; err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, <-closed)
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		for c, row := range m.cursors {
-			if row.holder != "" {
-				t.Errorf("%+v is still held", c)
-			}
+			assert.Equalf(t, "", row.holder, "%+v is still held", c)
 		}
 		// A commit under way, the position and the lease of the first lane, and those of all
 		// others.
@@ -133,12 +131,8 @@ func TestOnlyThePrefixIsConfirmed(t *testing.T) {
 		for _, n := range []int{0, 2, 4} { // 2 and 4 stay open
 			out[n].Done()
 		}
-		if err := ch.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if done := m.done(lane0); done != 1 {
-			t.Fatalf("the cursor stands at %d, want 1", done)
-		}
+		require.NoError(t, ch.Close())
+		require.EqualValues(t, 1, m.done(lane0), "the cursor")
 		ch = i.subscribe(10)
 		expect(t, ch, "k#2", "k#4")
 	})
@@ -153,12 +147,8 @@ func TestAckJustBeforeClose(t *testing.T) {
 			i.publish(fmt.Sprintf("k#%d", n))
 			ch := i.subscribe(1)
 			next(t, ch).Done()
-			if err := ch.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if done := m.done(lane0); done != n+1 {
-				t.Fatalf("the cursor stands at %d, want %d", done, n+1)
-			}
+			require.NoError(t, ch.Close())
+			require.Equal(t, n+1, m.done(lane0), "the cursor")
 		}
 	})
 }
@@ -186,23 +176,15 @@ func TestDeclareAndPrune(t *testing.T) {
 		ctx := t.Context()
 		spec := bus.Topic{Name: topic, Partitions: 2, Retention: 10 * time.Minute, Groups: []string{group, "slow"}}
 		for range 2 {
-			if err := i.Declare(ctx, spec); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, i.Declare(ctx, spec))
 		}
 		other := spec
 		other.Partitions = 3
-		if err := i.Declare(ctx, other); !errors.Is(err, logsub.ErrPartitions) {
-			t.Errorf("declaring another number of partitions: %v, want %v", err, logsub.ErrPartitions)
-		}
+		assert.ErrorIs(t, i.Declare(ctx, other), logsub.ErrPartitions, "declaring another number of partitions")
 		other.Partitions = 0
-		if err := i.Declare(ctx, other); err != nil {
-			t.Errorf("declaring without a number: %v", err)
-		}
+		assert.NoError(t, i.Declare(ctx, other), "declaring without a number")
 		for _, bad := range []bus.Topic{{}, {Name: "t", Partitions: -1}, {Name: "t", Partitions: 1 << 20}, {Name: "t", Retention: -1}, {Name: "t", Groups: []string{""}}, {Name: "\xff"}} {
-			if i.Declare(ctx, bad) == nil {
-				t.Errorf("%+v was accepted", bad)
-			}
+			assert.Errorf(t, i.Declare(ctx, bad), "%+v was accepted", bad)
 		}
 		left := func() int {
 			m.mu.Lock()
@@ -213,24 +195,16 @@ func TestDeclareAndPrune(t *testing.T) {
 		ch := i.subscribe(10)
 		expect(t, ch, series("k", 1, 1200)...)
 		time.Sleep(15 * time.Minute)
-		if left() != 1200 {
-			t.Fatalf("%d messages are left that group slow has not passed, want 1200", left())
-		}
+		require.Equal(t, 1200, left(), "messages are left that group slow has not passed")
 		ch, err := i.Source(ctx, topic, "slow", 10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		expect(t, ch, series("k", 1, 1200)...)
 		time.Sleep(time.Second) // their cursors are written
 		i.publish("k#1201")
 		time.Sleep(2 * time.Minute) // the first pruning after both groups have passed
-		if left() != 1 {
-			t.Fatalf("%d messages are left after the retention, want the new one", left())
-		}
+		require.Equal(t, 1, left(), "messages are left after the retention, want the new one")
 		lags, err := i.Lag(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		slices.SortFunc(lags, func(a, b bus.Lag) int { return b.Messages - a.Messages })
 		if len(lags) != 2 || lags[0].Messages != 1 || lags[0].Oldest.IsZero() {
 			t.Errorf("the lags are %+v", lags)

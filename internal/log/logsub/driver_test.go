@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/fault"
 )
@@ -22,12 +24,8 @@ func TestTranslate(t *testing.T) {
 		}
 		return fault.Unclassified
 	}}}}
-	if d.Translate(nil) != nil {
-		t.Error("no error became one")
-	}
-	if err := d.Translate(fmt.Errorf("x: %w", ErrClosed)); !errors.Is(err, bus.ErrClosed) {
-		t.Errorf("a closed hub: %v", err)
-	}
+	assert.NoError(t, d.Translate(nil), "no error became one")
+	assert.ErrorIs(t, d.Translate(fmt.Errorf("x: %w", ErrClosed)), bus.ErrClosed, "a closed hub")
 	for _, tc := range []struct {
 		err  error
 		want fault.Class

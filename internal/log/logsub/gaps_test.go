@@ -7,6 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/log/logsub"
 )
@@ -47,9 +50,7 @@ func TestAnOrderlyStopRepeatsNothing(t *testing.T) {
 	all := append([]string{"k#1"}, series("j", 1, 25)...)
 	stop := func(t *testing.T, s *logsub.Source) {
 		t.Helper()
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Close())
 	}
 	for name, c := range map[string]struct {
 		between func(t *testing.T, m *memory, i *instance, s *logsub.Source)
@@ -136,9 +137,7 @@ func TestWhatWasKeptIsPassed(t *testing.T) {
 				d.Done()
 			}
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Close())
 		first.Done() // too late
 		if m.starts[lane0].Done == "" {
 			t.Fatal("nothing was kept")
@@ -148,9 +147,7 @@ func TestWhatWasKeptIsPassed(t *testing.T) {
 		i.publish("k#11")
 		next(t, s).Done()
 		time.Sleep(time.Second)
-		if got := m.done(lane0); got != 11 {
-			t.Errorf("the cursor stands at %d, want 11", got)
-		}
+		assert.EqualValues(t, 11, m.done(lane0), "the cursor")
 		if got := m.starts[lane0]; got != (logsub.Start{}) {
 			t.Errorf("%+v is kept of a partition that is done", got)
 		}

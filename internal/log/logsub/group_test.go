@@ -2,7 +2,6 @@ package logsub_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -10,6 +9,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/log/logsub"
@@ -26,9 +28,7 @@ func TestIdleHolderKeepsItsLease(t *testing.T) {
 		a.publish("k#1")
 		open := next(t, held) // stays open for a long time
 		silent(t, standby, 10*time.Minute)
-		if open.Context().Err() != nil {
-			t.Error("the holder lost its lease")
-		}
+		assert.NoError(t, open.Context().Err(), "the holder lost its lease")
 		open.Done()
 	})
 }
@@ -44,9 +44,7 @@ func TestCloseHandsOverAtOnce(t *testing.T) {
 		standby := b.subscribe(2)
 		expect(t, held, series("k", 1, 4)...)
 		silent(t, standby, time.Second)
-		if err := held.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, held.Close())
 		b.WakeGroups() // as a watcher of the database does
 		started := time.Now()
 		expect(t, standby, "k#5")
@@ -83,9 +81,7 @@ func TestTakeoverAfterCrash(t *testing.T) {
 		expect(t, standby, "k#5")
 		within(t, time.Second, "the cursor", func() bool { return m.done(lane0) == 5 })
 		time.Sleep(time.Minute)
-		if done := m.done(lane0); done != 5 {
-			t.Errorf("the cursor stands at %d, want 5", done)
-		}
+		assert.EqualValues(t, 5, m.done(lane0), "the cursor")
 		expect(t, standby, series("k", 6, 10)...)
 	})
 }
@@ -109,15 +105,11 @@ func TestStalledHolder(t *testing.T) {
 		silent(t, held, time.Minute)
 		a.link.cut.Store(false)
 		<-open.Context().Done()
-		if cause := context.Cause(open.Context()); !errors.Is(cause, driver.ErrRevoked) {
-			t.Errorf("the context ended with %v", cause)
-		}
+		assert.ErrorIs(t, context.Cause(open.Context()), driver.ErrRevoked, "the context ended with")
 		silent(t, held, time.Minute)
 		within(t, time.Second, "the cursor", func() bool { return m.done(lane0) == 20 })
 		// The former holder is a standby from now on.
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Close())
 		a.WakeGroups()
 		expect(t, held, series("k", 21, 40)...)
 	})
@@ -141,9 +133,7 @@ func TestMessageContextEndsWhenTheLeaseIsLost(t *testing.T) {
 			t.Errorf("it took %v to notice", took)
 		}
 		again := next(t, ch)
-		if text(again) != "k#1" {
-			t.Errorf("got %s", text(again))
-		}
+		assert.Equal(t, "k#1", text(again))
 		again.Done()
 	})
 }
@@ -190,9 +180,7 @@ func TestPartitionsAreSharedFairly(t *testing.T) {
 					check(fmt.Sprint(n+1, " joined"))
 				}
 				for len(members) > 1 { // the oldest first: ranks move up
-					if err := members[0].Close(); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, members[0].Close())
 					members = members[1:]
 					check("one left")
 				}
@@ -243,9 +231,7 @@ func TestHandOverKeepsOrder(t *testing.T) {
 					}
 				}
 				handlers.Wait()
-				if err := s.Close(); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, s.Close())
 			})
 			return cancel
 		}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -23,9 +25,7 @@ func TestAMemberThatStartsDuringAResetWaitsForIt(t *testing.T) {
 		i.publish(series("k", 1, 9)...)
 		first := i.subscribe(20)
 		expect(t, first, series("k", 1, 9)...)
-		if err := first.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, first.Close())
 		operator := start(t, m, one)
 		late := start(t, m, one)
 		var member *logsub.Source
@@ -58,16 +58,11 @@ func TestACrashedMembersGroupIsLive(t *testing.T) {
 		if _, err := operator.Reset(t.Context(), topic, group, bus.Place{}, false); !errors.Is(err, bus.ErrGroupLive) {
 			t.Errorf("a reset says %v", err)
 		}
-		if err := operator.Delete(t.Context(), topic, group); !errors.Is(err, bus.ErrGroupLive) {
-			t.Errorf("a deletion says %v", err)
-		}
+		assert.ErrorIs(t, operator.Delete(t.Context(), topic, group), bus.ErrGroupLive, "a deletion")
 		time.Sleep(ttl + time.Second)
-		if _, err := operator.Reset(t.Context(), topic, group, bus.Place{}, false); err != nil {
-			t.Error(err)
-		}
-		if m.done(lane0) != 0 {
-			t.Errorf("the cursor is at %d", m.done(lane0))
-		}
+		_, err := operator.Reset(t.Context(), topic, group, bus.Place{}, false)
+		assert.NoError(t, err)
+		assert.EqualValues(t, 0, m.done(lane0), "the cursor")
 	})
 }
 
@@ -97,9 +92,7 @@ func TestMembersAndLeasesAreLive(t *testing.T) {
 			m := newMemory()
 			i := start(t, m, one)
 			i.publish(series("k", 1, 3)...)
-			if err := i.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, i.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}))
 			live(m, i)
 			operator := start(t, m, one)
 			if _, err := operator.Reset(t.Context(), topic, group, bus.Place{}, false); !errors.Is(err, bus.ErrGroupLive) {
@@ -129,12 +122,8 @@ func TestAResetCutAnywhereCanBeMadeAgain(t *testing.T) {
 			for range messages {
 				next(t, s).Done()
 			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if slices.Contains(cursors(m), 0) {
-				t.Fatal("a partition has no messages")
-			}
+			require.NoError(t, s.Close())
+			require.NotContains(t, cursors(m), 0, "a partition has no messages")
 			left := cut
 			killed := start(t, m, three)
 			hook := func(string) error {
@@ -154,9 +143,8 @@ func TestAResetCutAnywhereCanBeMadeAgain(t *testing.T) {
 				t.Errorf("cut after %d calls, the partitions stand at %v", cut, stands)
 			}
 			second := start(t, m, three)
-			if _, err := second.Reset(t.Context(), topic, group, bus.Place{}, false); err != nil {
-				t.Errorf("again after %d calls: %v", cut, err)
-			}
+			_, err = second.Reset(t.Context(), topic, group, bus.Place{}, false)
+			assert.NoError(t, err, "again after %d calls", cut)
 			again := second.subscribe(messages)
 			for range messages {
 				next(t, again).Done()
@@ -188,9 +176,8 @@ func TestAResetForgetsCrashes(t *testing.T) {
 		for range 4 {
 			i := start(t, m, cfg)
 			if d, ok := next(t, i.subscribe(1)).(driver.Suspected); ok && d.Alone() {
-				if _, err := d.Begin(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				_, err := d.Begin(t.Context())
+				require.NoError(t, err)
 			}
 			i.link.cut.Store(true)
 		}
@@ -199,9 +186,8 @@ func TestAResetForgetsCrashes(t *testing.T) {
 		if m.starts[lane0].Starts < 3 || m.starts[lane0].Message == "" {
 			t.Fatalf("nothing to forget: %+v", m.starts[lane0])
 		}
-		if _, err := i.Reset(t.Context(), topic, group, bus.Place{}, false); err != nil {
-			t.Fatal(err)
-		}
+		_, err := i.Reset(t.Context(), topic, group, bus.Place{}, false)
+		require.NoError(t, err)
 		if m.starts[lane0] != (logsub.Start{}) {
 			t.Errorf("after the reset it knows %+v", m.starts[lane0])
 		}
@@ -213,9 +199,7 @@ func TestPlacesThatATopicDoesNotHave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := start(t, newMemory(), one)
 		i.publish(series("k", 1, 3)...)
-		if err := i.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, i.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}))
 		nowhere := bus.Place{Positions: map[int]int64{7: 1}}
 		const want = "logsub: Place.Positions names partition 7; topic has the partitions 0 to 0"
 		if _, err := i.Reset(t.Context(), topic, group, nowhere, true); err == nil || err.Error() != want {

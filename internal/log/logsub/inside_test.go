@@ -3,6 +3,8 @@ package logsub
 import (
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/internal/log"
 )
 
@@ -23,9 +25,7 @@ func TestShare(t *testing.T) {
 
 func TestConfigRejects(t *testing.T) {
 	for _, cfg := range []Config{{Partitions: -1}, {Partitions: MaxPartitions + 1}, {Retention: -1}, {LeaseTTL: -1}, {PollInterval: -1}, {CommitInterval: -1}, {PruneInterval: -1}, {Span: -1}} {
-		if cfg.validate() == nil {
-			t.Errorf("%+v was accepted", cfg)
-		}
+		assert.Errorf(t, cfg.validate(), "%+v was accepted", cfg)
 	}
 	if _, err := New(Backend{}, Config{}); err == nil {
 		t.Error("a hub without a backend was made")

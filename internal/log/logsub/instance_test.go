@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/bus/driver"
@@ -42,18 +44,14 @@ func start(t *testing.T, m *memory, cfg logsub.Config) *instance {
 	cfg.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	l := m.connect()
 	hub, err := logsub.New(l.backend(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ran := make(chan error, 1)
 	go func() { ran <- hub.Run(ctx) }()
 	i := &instance{Hub: hub, t: t, link: l}
 	i.end = func() {
 		cancel()
-		if err := <-ran; err != nil {
-			t.Errorf("Run: %v", err)
-		}
+		assert.NoError(t, <-ran, "Run")
 		ran <- nil
 	}
 	t.Cleanup(func() {
@@ -143,9 +141,7 @@ func expect(t *testing.T, s *logsub.Source, payloads ...string) {
 	t.Helper()
 	for _, want := range payloads {
 		d := next(t, s)
-		if text(d) != want {
-			t.Fatalf("got %s, want %s", text(d), want)
-		}
+		require.Equal(t, want, text(d))
 		d.Done()
 	}
 }
@@ -162,9 +158,7 @@ func silent(t *testing.T, s *logsub.Source, d time.Duration) {
 func within(t *testing.T, d time.Duration, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(d); !ok(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %v", what, d)
-		}
+		require.Falsef(t, time.Now().After(deadline), "%s: not within %v", what, d)
 		<-time.After(time.Millisecond)
 	}
 }
@@ -191,9 +185,7 @@ func inOrder(t *testing.T, got []string, keys []string, n int) (repeats int) {
 				t.Fatalf("key %s: got %d after %d", key, i, seen)
 			}
 		}
-		if seen != n {
-			t.Fatalf("key %s: got %d of %d", key, seen, n)
-		}
+		require.Equalf(t, n, seen, "key %s: got %d of %d", key, seen, n)
 	}
 	return repeats
 }

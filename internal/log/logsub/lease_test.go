@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/logsub"
@@ -39,9 +41,7 @@ func TestPartitionsAreTakenTogether(t *testing.T) {
 		}
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		if m.leased != 0 {
-			t.Errorf("%d leases were taken on their own", m.leased)
-		}
+		assert.Equal(t, 0, m.leased, "leases were taken on their own")
 		if n := asked.Load(); n < 64+31+64 {
 			t.Errorf("%d leases were asked for: the failed transaction was not begun again", n)
 		}
@@ -74,9 +74,7 @@ func TestPositionsEndWithTheServer(t *testing.T) {
 		i.link.fail.Store(&lost)
 		i.publish("k#3")
 		expect(t, ch, "k#2", "k#3")
-		if open.Context().Err() == nil {
-			t.Error("the message of the lease before is still being handled")
-		}
+		assert.Error(t, open.Context().Err(), "the message of the lease before is still being handled")
 	})
 }
 
@@ -106,9 +104,7 @@ func TestSlowCursorsLoseNoLease(t *testing.T) {
 			defer m.mu.Unlock()
 			begun++
 			for c, row := range m.cursors {
-				if !row.until.After(time.Now()) {
-					t.Errorf("after %d transactions the lease of lane %d has run out", begun, c.Lane)
-				}
+				assert.Truef(t, row.until.After(time.Now()), "after %d transactions the lease of lane %d has run out", begun, c.Lane)
 			}
 			return nil
 		}

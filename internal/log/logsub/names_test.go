@@ -9,6 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
@@ -59,16 +62,12 @@ func TestMembersOfOneHolder(t *testing.T) {
 		members := func() []string {
 			synctest.Wait()
 			all, err := directory{m.connect()}.Members(t.Context(), topic, group)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			slices.Sort(all)
 			return all
 		}
 		within(t, time.Second, "two members", func() bool { return slices.Equal(members(), []string{"pod-1-1", "pod-1-2"}) })
-		if err := first.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, first.Close())
 		within(t, time.Second, "the second alone", func() bool { return slices.Equal(members(), []string{"pod-1-2"}) })
 		a.subscribe(10)
 		within(t, time.Second, "two members again", func() bool { return slices.Equal(members(), []string{"pod-1-1", "pod-1-2"}) })
@@ -102,41 +101,27 @@ func TestChangesAreAnnounced(t *testing.T) {
 			}
 		}
 		hub, err := logsub.New(backend, logsub.Config{Partitions: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer hub.Close()
-		if err := hub.Publisher().Publish(topic, msg("k#1")); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, hub.Publisher().Publish(topic, msg("k#1")))
 		told := func() string {
 			synctest.Wait()
 			mu.Lock()
 			defer mu.Unlock()
 			return fmt.Sprint(lanes, groups > 0)
 		}
-		if got := told(); got != "[0] false" {
-			t.Errorf("after a publish: %s", got)
-		}
+		assert.Equal(t, "[0] false", told(), "after a publish")
 		refuse := func(string) error { return errCut }
 		link.refuse.Store(&refuse)
-		if err := hub.Publisher().Publish(topic, msg("k#2")); err == nil {
-			t.Error("published in spite of the database")
-		}
-		if got := told(); got != "[0] false" {
-			t.Errorf("after a failed publish: %s", got)
-		}
+		assert.Error(t, hub.Publisher().Publish(topic, msg("k#2")), "published in spite of the database")
+		assert.Equal(t, "[0] false", told(), "after a failed publish")
 		if at, member := hub.Reading(); len(at) != 0 || member {
 			t.Errorf("it reads %v (member %t) without a subscription", at, member)
 		}
 		ch, err := hub.Source(t.Context(), topic, group, 10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		expect(t, ch, "k#1")
-		if got := told(); got != "[0] true" {
-			t.Errorf("after a subscription: %s", got)
-		}
+		assert.Equal(t, "[0] true", told(), "after a subscription")
 		if at, member := hub.Reading(); !slices.Equal(at, []int{0}) || !member {
 			t.Errorf("it reads %v (member %t), want lane 0", at, member)
 		}

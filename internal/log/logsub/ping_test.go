@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/log/logsub"
 )
 
@@ -20,9 +22,7 @@ func TestPing(t *testing.T) {
 			Watch: func(ctx context.Context, _ *logsub.Hub) { <-ctx.Done() },
 			Close: func() error { return nil },
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if err := errors.Join(d.Ping(t.Context()), d.Ping(t.Context()), d.Close()); err != nil || pinged != 2 || (started == 1) != starts {
 			t.Errorf("PingStarts %v: started %d times, pinged %d times, %v", starts, started, pinged, err)
 		}

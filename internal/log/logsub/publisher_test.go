@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/fault"
@@ -28,14 +30,10 @@ func TestPublishKeepsOrderAndLane(t *testing.T) {
 			batch = append(batch, msg(p))
 		}
 		batch = append(batch, msg("#1"))
-		if err := i.Publisher().Publish(topic, batch...); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, i.Publisher().Publish(topic, batch...))
 		lanes := map[string]int{}
 		for n, e := range m.entries {
-			if e.MessageID != batch[n].UUID {
-				t.Fatalf("entry %d is %s, want %s", n, e.MessageID, batch[n].UUID)
-			}
+			require.Equalf(t, batch[n].UUID, e.MessageID, "entry %d is %s", n, e.MessageID)
 			if lane, ok := lanes[e.Key]; ok && lane != e.Lane {
 				t.Fatalf("key %s is on lanes %d and %d", e.Key, lane, e.Lane)
 			}
@@ -66,25 +64,19 @@ func TestConcurrentPublishesShareACommit(t *testing.T) {
 		m.commits = 0
 		started := time.Now()
 		i.publish("k#1")
-		if took := time.Since(started); took != 10*time.Millisecond {
-			t.Errorf("a lone caller took %v, want 10ms", took)
-		}
+		assert.Equal(t, 10*time.Millisecond, time.Since(started), "a lone caller took")
 		var wg sync.WaitGroup
 		started = time.Now()
 		for n := range 100 {
 			wg.Go(func() {
-				if err := i.Publisher().Publish(topic, msg(fmt.Sprintf("k#%d", n))); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, i.Publisher().Publish(topic, msg(fmt.Sprintf("k#%d", n))))
 			})
 		}
 		wg.Wait()
 		if took := time.Since(started); took > 30*time.Millisecond || m.commits > 4 {
 			t.Errorf("100 concurrent calls took %d commits and %v", m.commits-1, took)
 		}
-		if len(m.entries) != 102 {
-			t.Errorf("%d messages were published", len(m.entries))
-		}
+		assert.Len(t, m.entries, 102, "messages were published")
 	})
 }
 
@@ -163,13 +155,9 @@ func TestPublishRejects(t *testing.T) {
 			"no topic":                 i.Publisher().Publish("", msg("k#1")),
 			"a long topic":             i.Publisher().Publish(strings.Repeat("x", 256), msg("k#1")),
 		} {
-			if fault.Of(err) != fault.Permanent {
-				t.Errorf("%s: %v, want a permanent error", what, err)
-			}
+			assert.Equalf(t, fault.Permanent, fault.Of(err), "%s: %v, want a permanent error", what, err)
 		}
-		if err := i.Publisher().Publish(topic); err != nil {
-			t.Errorf("publishing nothing: %v", err)
-		}
+		assert.NoError(t, i.Publisher().Publish(topic), "publishing nothing")
 	})
 }
 
@@ -227,9 +215,7 @@ func TestPublishHeedsContexts(t *testing.T) {
 			synctest.Wait()
 		}
 		calls.Wait()
-		if err := i.Publisher().Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, i.Publisher().Close())
 		if ids := published(m); !slices.Equal(ids, []string{"k#0", "k#3"}) {
 			t.Errorf("published %v; want k#0 and what was being written", ids)
 		}
@@ -255,9 +241,7 @@ func TestPublishSurvivesAPanic(t *testing.T) {
 		}
 		i.link.fail.Store(nil)
 		i.publish("k#2")
-		if ids := published(m); !slices.Equal(ids, []string{"k#0", "k#2"}) {
-			t.Errorf("published %v", ids)
-		}
+		assert.Equal(t, []string{"k#0", "k#2"}, published(m), "published")
 	})
 }
 
@@ -269,20 +253,12 @@ func TestPublisherCloseWaits(t *testing.T) {
 		slow := func(string) error { time.Sleep(time.Second); return nil }
 		i.link.fail.Store(&slow)
 		go func() {
-			if err := i.Publisher().Publish(topic, msg("k#1")); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, i.Publisher().Publish(topic, msg("k#1")))
 		}()
 		synctest.Wait()
-		if err := i.Publisher().Close(); err != nil {
-			t.Fatal(err)
-		}
-		if len(m.entries) != 2 {
-			t.Error("Close did not wait for a call under way")
-		}
-		if err := i.Publisher().Publish(topic, msg("k#2")); !errors.Is(err, logsub.ErrClosed) {
-			t.Errorf("after Close: %v, want %v", err, logsub.ErrClosed)
-		}
+		require.NoError(t, i.Publisher().Close())
+		assert.Len(t, m.entries, 2, "Close did not wait for a call under way")
+		assert.ErrorIs(t, i.Publisher().Publish(topic, msg("k#2")), logsub.ErrClosed, "after Close")
 		i.link.fail.Store(nil)
 	})
 }
@@ -307,9 +283,7 @@ func TestTopicsHangApart(t *testing.T) {
 		m.apart = true
 		i := start(t, m, one)
 		i.publish("k#0")
-		if err := i.Publisher().Publish("hangs", msg("k#0")); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, i.Publisher().Publish("hangs", msg("k#0")))
 		var once atomic.Bool
 		slow := func(op string) error {
 			if op == "begin" && !once.Swap(true) {
@@ -333,9 +307,7 @@ func TestLanesFailApart(t *testing.T) {
 		m := newMemory()
 		i := start(t, m, one)
 		for _, topic := range []string{"good", "bad"} {
-			if err := i.Publisher().Publish(topic, msg("k#0")); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, i.Publisher().Publish(topic, msg("k#0")))
 		}
 		bad := m.entries[1].Lane
 		slow := func(op string) error {
@@ -355,16 +327,12 @@ func TestLanesFailApart(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 10 {
 			wg.Go(func() {
-				if err := i.Publisher().Publish("good", msg("k#1")); err != nil {
-					t.Errorf("on a lane that has not failed: %v", err)
-				}
+				assert.NoError(t, i.Publisher().Publish("good", msg("k#1")), "on a lane that has not failed")
 			})
 			wg.Go(func() {
 				m := msg("k#1")
 				m.UUID = "bad" + m.UUID
-				if err := i.Publisher().Publish("bad", m); !errors.Is(err, errCut) {
-					t.Errorf("on a lane that has failed: %v", err)
-				}
+				assert.ErrorIs(t, i.Publisher().Publish("bad", m), errCut, "on a lane that has failed")
 			})
 		}
 		wg.Wait()

@@ -9,6 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/logsub"
@@ -51,9 +54,7 @@ func TestNackIsRedeliveredBeforeItsSuccessors(t *testing.T) {
 			var out []driver.Delivery
 			for n := range 3 {
 				m := next(t, ch)
-				if want := fmt.Sprintf("k#%d", n+1); text(m) != want {
-					t.Fatalf("attempt %d: got %s, want %s", attempt, text(m), want)
-				}
+				require.Equalf(t, fmt.Sprintf("k#%d", n+1), text(m), "attempt %d", attempt)
 				out = append(out, m)
 			}
 			for _, n := range []int{1, 2, 0} { // any order
@@ -76,9 +77,7 @@ func TestCloseGivesUpWhatIsOpen(t *testing.T) {
 		i.publish(series("k", 1, 6)...)
 		type key struct{}
 		s, err := i.Source(context.WithValue(t.Context(), key{}, "value"), topic, group, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		a, b, c := next(t, s), next(t, s), next(t, s)
 		if a.Context().Value(key{}) != "value" {
 			t.Error("the delivery's context lacks the values of the source's")
@@ -87,12 +86,8 @@ func TestCloseGivesUpWhatIsOpen(t *testing.T) {
 		silent(t, other, time.Minute) // the first member has the only partition
 		a.Done()
 		c.Done()
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if b.Context().Err() != nil {
-			t.Error("the delivery's context ended with the source")
-		}
+		require.NoError(t, s.Close())
+		assert.NoError(t, b.Context().Err(), "the delivery's context ended with the source")
 		b.Done() // late, and without an effect
 		b.Back()
 		if _, err := s.Fetch(t.Context(), 1); !errors.Is(err, driver.ErrEnded) {
@@ -155,9 +150,7 @@ func TestCloseWithoutDatabase(t *testing.T) {
 		next(t, ch).Done()
 		i.link.cut.Store(true)
 		started := time.Now()
-		if err := ch.Close(); !errors.Is(err, errCut) {
-			t.Errorf("Close without a database: %v, want %v", err, errCut)
-		}
+		assert.ErrorIs(t, ch.Close(), errCut, "Close without a database")
 		if took := time.Since(started); took > 20*time.Second {
 			t.Errorf("Close took %v", took)
 		}
@@ -183,9 +176,7 @@ func TestCloseWaitsForAStalledDatabase(t *testing.T) {
 		i.link.fail.Store(&wait)
 		time.AfterFunc(12*time.Second, func() { close(stalled) })
 		msg.Done()
-		if err := ch.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, ch.Close())
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		for c, row := range m.cursors {
@@ -204,21 +195,15 @@ func TestSubscribeErrors(t *testing.T) {
 			"no window":      func() error { _, err := i.Source(t.Context(), topic, group, 0); return err },
 			"an empty topic": func() error { _, err := i.Source(t.Context(), "", group, 1); return err },
 		} {
-			if make() == nil {
-				t.Errorf("%s was accepted", what)
-			}
+			assert.Errorf(t, make(), "%s was accepted", what)
 		}
 		s := i.subscribe(1)
-		if err := i.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, i.Close())
 		_, err1 := s.Fetch(t.Context(), 1)
 		_, err2 := i.Source(t.Context(), topic, group, 1)
 		err3 := i.Publisher().Publish(topic, msg("k#1"))
 		for n, err := range []error{err1, err2, err3} {
-			if !errors.Is(err, logsub.ErrClosed) {
-				t.Errorf("%d: after Close: %v, want %v", n, err, logsub.ErrClosed)
-			}
+			assert.ErrorIsf(t, err, logsub.ErrClosed, "%d: after Close", n)
 		}
 	})
 }
@@ -234,18 +219,14 @@ func TestGroupsAreIndependent(t *testing.T) {
 		i.publish(want...)
 		for _, g := range []string{"one", "two"} {
 			ch, err := i.Source(t.Context(), topic, g, 4)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var got []string
 			for range want {
 				m := next(t, ch)
 				got = append(got, text(m))
 				m.Done()
 			}
-			if inOrder(t, got, names, 4) != 0 {
-				t.Errorf("group %s: %v", g, got)
-			}
+			assert.Equalf(t, 0, inOrder(t, got, names, 4), "group %s: %v", g, got)
 		}
 	})
 }

@@ -6,6 +6,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/logsub"
@@ -40,9 +43,7 @@ func TestAMemberLeavesDuringAHeartbeat(t *testing.T) {
 		next(t, s).Done()
 		beating, answer := i.link.stall("beat")
 		<-beating
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Close())
 		answer()
 		time.Sleep(5 * ttl)
 		groups, err := other.Groups(t.Context(), topic)
@@ -66,12 +67,8 @@ func TestAResetEndsWithoutAnAnswer(t *testing.T) {
 		backend := newMemory().connect().backend()
 		backend.Log = hanging{backend.Log}
 		hub, err := logsub.New(backend, one)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := hub.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, hub.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}))
 		ended := make(chan error, 1)
 		go func() {
 			_, err := hub.Reset(t.Context(), topic, group, bus.Place{}, false)
@@ -80,9 +77,7 @@ func TestAResetEndsWithoutAnAnswer(t *testing.T) {
 		time.Sleep(time.Minute)
 		select {
 		case err := <-ended:
-			if err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, err)
 		default:
 			t.Fatal("the reset waits for a release without an answer")
 		}

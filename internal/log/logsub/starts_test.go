@@ -5,6 +5,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/internal/log/logsub"
 )
@@ -48,17 +51,12 @@ func TestStartsWithoutProgress(t *testing.T) {
 			if !suspect.Alone() {
 				t.Fatalf("message %d is not alone", n+1)
 			}
-			if _, err := suspect.Begin(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if err := suspect.End(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			_, err := suspect.Begin(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, suspect.End(t.Context()))
 			d.Done()
 		}
-		if next(t, s).(driver.Suspected).Alone() {
-			t.Error("the suspicion has no end")
-		}
+		assert.False(t, next(t, s).(driver.Suspected).Alone(), "the suspicion has no end")
 		time.Sleep(time.Second)
 		synctest.Wait()
 		m.mu.Lock()
@@ -77,12 +75,8 @@ func TestOrderlyStopsAreNoCrashes(t *testing.T) {
 			i := start(t, m, one)
 			i.publish("k#1")
 			s := i.subscribe(10)
-			if next(t, s).(driver.Suspected).Alone() {
-				t.Fatal("a partition is suspected after orderly stops")
-			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			require.False(t, next(t, s).(driver.Suspected).Alone(), "a partition is suspected after orderly stops")
+			require.NoError(t, s.Close())
 		}
 	})
 }
@@ -99,8 +93,6 @@ func TestIdleStartsDoNotCount(t *testing.T) {
 		}
 		i := start(t, m, cfg)
 		i.publish("k#1")
-		if next(t, i.subscribe(10)).(driver.Suspected).Alone() {
-			t.Error("a partition is suspected whose processes died while it was empty")
-		}
+		assert.False(t, next(t, i.subscribe(10)).(driver.Suspected).Alone(), "a partition is suspected whose processes died while it was empty")
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/log"
@@ -25,9 +27,7 @@ func open(t testing.TB) (sqllog.Log, *sql.DB) {
 	t.Helper()
 	_, db := servicetest.SQLite(t)
 	log, err := sqlitelog.New(db, logtest.Tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	logtest.Migrate(t, log, db)
 	return log, db
 }
@@ -312,9 +312,7 @@ func TestSuiteFindsFaults(t *testing.T) {
 		}
 	}
 	for _, c := range logtest.Cases() {
-		if !caught[c.Name] {
-			t.Errorf("no defect is there for case %s", c.Name)
-		}
+		assert.Truef(t, caught[c.Name], "no defect is there for case %s", c.Name)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/mysqllog"
 	"github.com/millrace-go/millrace/sqltx"
@@ -23,9 +25,7 @@ func fill(b *testing.B, l *mysqllog.Log, db *sql.DB, rows int) {
 			Key: fmt.Sprint(i % 100), Payload: make([]byte, 500)}
 	}
 	for range rows / batch {
-		if err := l.Append(b.Context(), db, entries); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, l.Append(b.Context(), db, entries))
 	}
 }
 
@@ -90,20 +90,14 @@ func scan(b *testing.B, db *sql.DB, after int64) int64 {
 	b.Helper()
 	rows, err := db.QueryContext(b.Context(), `SELECT id, topic, message_id, message_key, headers, payload
 		FROM log_messages WHERE id > ? ORDER BY id LIMIT 1000`, after)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	defer rows.Close()
 	for rows.Next() {
 		var topic, id, key, headers string
 		var payload []byte
-		if err := rows.Scan(&after, &topic, &id, &key, &headers, &payload); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, rows.Scan(&after, &topic, &id, &key, &headers, &payload))
 	}
-	if err := rows.Err(); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, rows.Err())
 	return after
 }
 

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/logtest"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -40,17 +43,14 @@ func newStage(t testing.TB) stage {
 func (s stage) another(t testing.TB) *Log {
 	t.Helper()
 	l, err := on(s.db, inside, "(SELECT name FROM server)", inOrder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return l
 }
 
 func (s stage) exec(t testing.TB, query string) {
 	t.Helper()
-	if _, err := s.db.Exec(query); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.db.Exec(query)
+	require.NoError(t, err)
 }
 
 // keep saves the present state of the tables.
@@ -88,9 +88,7 @@ func (s stage) add(t testing.TB, prefix string, n int) {
 func (s stage) lease(t testing.TB) log.Lease {
 	t.Helper()
 	lease, err := s.Lease(t.Context(), cursor, "me", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return lease
 }
 
@@ -105,17 +103,13 @@ func (s stage) read(t testing.TB, after log.Position, limit, want int) []log.Ent
 
 func (s stage) advance(t testing.TB, lease *log.Lease, p log.Position) {
 	t.Helper()
-	if err := s.Advance(t.Context(), *lease, p, time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Advance(t.Context(), *lease, p, time.Minute))
 	lease.Position = p
 }
 
 func lost(t testing.TB, what string, err error) {
 	t.Helper()
-	if !errors.Is(err, log.ErrLeaseLost) {
-		t.Errorf("%s: %v, want %v", what, err, log.ErrLeaseLost)
-	}
+	assert.ErrorIsf(t, err, log.ErrLeaseLost, "%s", what)
 }
 
 // rest takes the lease again and returns the remaining entries, page by page.
@@ -124,9 +118,7 @@ func (s stage) rest(t testing.TB) (ids []string) {
 	lease := s.lease(t)
 	for {
 		page, next, err := s.Read(t.Context(), 1, lease.Position, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if len(page) == 0 {
 			return ids
 		}
@@ -203,17 +195,13 @@ func testCrashThatLosesCommits(t *testing.T, _ servicetest.MySQLServer) {
 			s.add(t, "new", 6)
 			// Another group gives places to other rows with the lost ids.
 			other := s.another(t)
-			if got := readAll(t, other); len(got) != 4+rows+6 {
-				t.Fatalf("the other group read %q", got)
-			}
+			require.Len(t, readAll(t, other), 4+rows+6, "the other group read")
 			_, _, err := s.Read(t.Context(), 1, page[2].Position, 10)
 			lost(t, "reading on", err)
 			for i, e := range page {
 				lost(t, fmt.Sprint("advancing over ", i+1), s.Advance(t.Context(), lease, e.Position, time.Minute))
 			}
-			if err := s.Renew(t.Context(), time.Minute, lease); err != nil {
-				t.Errorf("renewing where the cursor stood before and stands now: %v", err)
-			}
+			assert.NoError(t, s.Renew(t.Context(), time.Minute, lease), "renewing where the cursor stood before and stands now")
 			s.wantRest(t, map[string]int{"some": rows, "new": 6})
 		})
 	}
@@ -253,12 +241,8 @@ func testLostTokenIsGivenAgain(t *testing.T, _ servicetest.MySQLServer) {
 	}
 	lost(t, "renewing", s.Renew(t.Context(), time.Minute, mine))
 	lost(t, "advancing", s.Advance(t.Context(), mine, mine.Position, time.Minute))
-	if err := s.Release(t.Context(), mine); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Renew(t.Context(), time.Minute, yours); err != nil {
-		t.Errorf("renewing after the other's release: %v", err)
-	}
+	require.NoError(t, s.Release(t.Context(), mine))
+	assert.NoError(t, s.Renew(t.Context(), time.Minute, yours), "renewing after the other's release")
 }
 
 // Without leaps, passes repeat after a crash: the same place goes to another row with the same
@@ -281,9 +265,7 @@ func testPlaceTellsItsPass(t *testing.T, _ servicetest.MySQLServer) {
 		s.add(t, "new", 2)
 		s.read(t, log.Position{}, 10, 2)
 		err := s.Advance(t.Context(), lease, page[1].Position, time.Minute)
-		if refused := errors.Is(err, log.ErrLeaseLost); refused != leaps {
-			t.Errorf("with leaps (%v) advancing over rows that were never read: %v", leaps, err)
-		}
+		assert.Equalf(t, leaps, errors.Is(err, log.ErrLeaseLost), "with leaps (%v) advancing over rows that were never read: %v", leaps, err)
 	}
 }
 
@@ -308,16 +290,12 @@ func testAdvanceIsRepeated(t *testing.T, _ servicetest.MySQLServer) {
 	lease := s.lease(t)
 	page := s.read(t, lease.Position, 10, 2)
 	for range 2 {
-		if err := s.Advance(t.Context(), lease, page[1].Position, time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Advance(t.Context(), lease, page[1].Position, time.Minute))
 	}
 	if n, err := s.Prune(t.Context(), 1, time.Now().Add(time.Hour), 10); n != 2 || err != nil {
 		t.Fatalf("pruned %d, %v", n, err)
 	}
-	if err := s.Advance(t.Context(), lease, page[1].Position, time.Minute); err != nil {
-		t.Errorf("repeated after the row was pruned: %v", err)
-	}
+	assert.NoError(t, s.Advance(t.Context(), lease, page[1].Position, time.Minute), "repeated after the row was pruned")
 	// A reader that was idle for the whole retention continues.
 	s.add(t, "new", 1)
 	s.read(t, page[1].Position, 10, 1)

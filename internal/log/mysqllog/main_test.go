@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/log"
@@ -35,9 +36,7 @@ func open(t testing.TB) (*mysqllog.Log, *sql.DB) {
 func openWith(t testing.TB, tables sqllog.Tables, db *sql.DB) (*mysqllog.Log, *sql.DB) {
 	t.Helper()
 	l, err := mysqllog.New(db, tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	logtest.Migrate(t, l, db)
 	return l, db
 }
@@ -55,42 +54,30 @@ func add(t testing.TB, l *mysqllog.Log, db *sql.DB, lane int, ids ...string) {
 	err := sqltx.Do(t.Context(), db, func(ctx context.Context, tx *sql.Tx) error {
 		return l.Append(ctx, tx, entries(lane, ids...))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 func begin(t testing.TB, db *sql.DB) *sql.Tx {
 	t.Helper()
 	tx, err := db.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { tx.Rollback() }) //nolint:errcheck // a test's end
 	return tx
 }
 
 func commit(t testing.TB, tx *sql.Tx) {
 	t.Helper()
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, tx.Commit())
 }
 
 // want reads once and compares.
 func want(t testing.TB, l *mysqllog.Log, lane int, after log.Position, ids ...string) log.Position {
 	t.Helper()
 	page, next, err := l.Read(t.Context(), lane, after, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(page) != len(ids) {
-		t.Fatalf("read %d entries, want %q", len(page), ids)
-	}
+	require.NoError(t, err)
+	require.Lenf(t, page, len(ids), "read %d entries, want %q", len(page), ids)
 	for i, e := range page {
-		if e.MessageID != ids[i] {
-			t.Fatalf("entry %d is %s, want %q", i, e.MessageID, ids)
-		}
+		require.Equalf(t, ids[i], e.MessageID, "entry %d is %s, want %q", i, e.MessageID, ids)
 	}
 	return next
 }

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/mysqllog"
@@ -21,9 +24,7 @@ import (
 func pool(t testing.TB, url string) *sql.DB {
 	t.Helper()
 	db, err := mysqldb.Open(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -42,9 +43,7 @@ func TestAppendLimits(t *testing.T) { servicetest.EachMySQL(t, testAppendLimits)
 func testAppendLimits(t *testing.T, _ servicetest.MySQLServer) {
 	l, db := open(t)
 	var packet int
-	if err := db.QueryRow(`SELECT @@max_allowed_packet`).Scan(&packet); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.QueryRow(`SELECT @@max_allowed_packet`).Scan(&packet))
 	tx := begin(t, db)
 	many := make([]log.Entry, 65535/6+1)
 	for what, bad := range map[string][]log.Entry{
@@ -64,9 +63,7 @@ func testAppendLimits(t *testing.T, _ servicetest.MySQLServer) {
 	for i := range many {
 		many[i] = log.Entry{Lane: 2, Topic: "t", MessageID: fmt.Sprint(i), Key: strings.Repeat("é", 1000)}
 	}
-	if err := l.Append(t.Context(), tx, many[1:]); err != nil {
-		t.Fatalf("as many as fit: %v", err)
-	}
+	require.NoError(t, l.Append(t.Context(), tx, many[1:]), "as many as fit")
 	commit(t, tx)
 	n, _, err := l.Backlog(t.Context(), log.Cursor{Consumer: "c", Lane: 2}, 1, len(many))
 	if err != nil || n != len(many)-1 {
@@ -82,9 +79,7 @@ func plain(t testing.TB, url string) *sql.DB {
 	user, address, _ := strings.Cut(strings.TrimPrefix(url, "mysql://"), "@")
 	host, name, _ := strings.Cut(address, "/")
 	db, err := sql.Open("mysql", user+"@tcp("+host+")/"+name+"?time_zone=%27%2B09%3A00%27")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -105,17 +100,12 @@ func testPlainPool(t *testing.T, server servicetest.MySQLServer) {
 		t.Errorf("the oldest was appended at %v, %v", oldest, err)
 	}
 	// Two statements in one microsecond change nothing except their count.
-	if _, err := db.Exec(`SET timestamp = 1700000000.123456`); err != nil {
-		t.Fatal(err)
-	}
+	_, err = db.Exec(`SET timestamp = 1700000000.123456`)
+	require.NoError(t, err)
 	l, err := lg.Lease(t.Context(), log.Cursor{Consumer: "c", Lane: 1}, "me", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for range 2 {
-		if err := errors.Join(lg.Renew(t.Context(), time.Minute, l), lg.Advance(t.Context(), l, next, time.Minute)); err != nil {
-			t.Errorf("the same again: %v", err)
-		}
+		assert.NoError(t, errors.Join(lg.Renew(t.Context(), time.Minute, l), lg.Advance(t.Context(), l, next, time.Minute)), "the same again")
 		l.Position = next
 	}
 	if again, err := lg.Lease(t.Context(), l.Cursor, "me", time.Minute); err != nil || again.Position.ID != next.ID || again.Token <= l.Token {
@@ -128,9 +118,8 @@ func TestRebase(t *testing.T) { servicetest.EachMySQL(t, testRebase) }
 func testRebase(t *testing.T, _ servicetest.MySQLServer) {
 	l, db := open(t)
 	add(t, l, db, 1, "old 1", "old 2")
-	if _, err := db.Exec(`UPDATE log_messages SET created_at = created_at - INTERVAL 1 HOUR`); err != nil {
-		t.Fatal(err)
-	}
+	_, err := db.Exec(`UPDATE log_messages SET created_at = created_at - INTERVAL 1 HOUR`)
+	require.NoError(t, err)
 	add(t, l, db, 1, "new 1", "new 2")
 	c := log.Cursor{Consumer: "c", Lane: 1}
 	for _, read := range []bool{false, true} { // rows without places are read later
@@ -146,15 +135,9 @@ func testRebase(t *testing.T, _ servicetest.MySQLServer) {
 			{time.Now().Add(time.Minute), 0},
 		} {
 			held, err := l.Lease(t.Context(), c, "me", time.Minute)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := l.Rebase(t.Context(), c, tc.since); err != nil {
-				t.Fatal(err)
-			}
-			if err := l.Renew(t.Context(), time.Minute, held); !errors.Is(err, log.ErrLeaseLost) {
-				t.Errorf("renewing a rebased cursor's lease: %v, want %v", err, log.ErrLeaseLost)
-			}
+			require.NoError(t, err)
+			require.NoError(t, l.Rebase(t.Context(), c, tc.since))
+			assert.ErrorIs(t, l.Renew(t.Context(), time.Minute, held), log.ErrLeaseLost, "renewing a rebased cursor's lease")
 			if n, _, err := l.Backlog(t.Context(), c, 1, 10); err != nil || n != tc.want {
 				t.Errorf("rebased to %v (read before: %v): the backlog is %d (%v), want %d", tc.since, read, n, err, tc.want)
 			}
@@ -170,31 +153,20 @@ func testCopyGoesOn(t *testing.T, _ servicetest.MySQLServer) {
 	add(t, lg, db, 1, "a", "b", "c")
 	c := log.Cursor{Consumer: "c", Lane: 1}
 	l, err := lg.Lease(t.Context(), c, "me", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	page, _, err := lg.Read(t.Context(), 1, l.Position, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(lg.Advance(t.Context(), l, page[1].Position, time.Minute), lg.Release(t.Context(), l)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(lg.Advance(t.Context(), l, page[1].Position, time.Minute), lg.Release(t.Context(), l)))
 	add(t, lg, db, 1, "d")
 	var from string
-	if err := db.QueryRow(`SELECT DATABASE()`).Scan(&from); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.QueryRow(`SELECT DATABASE()`).Scan(&from))
 	copied, other := open(t)
 	for _, table := range []string{"log_messages", "log_messages_lanes", "log_cursors"} {
-		if _, err := other.Exec(`INSERT INTO ` + table + ` SELECT * FROM ` + from + `.` + table); err != nil {
-			t.Fatal(err)
-		}
+		_, err := other.Exec(`INSERT INTO ` + table + ` SELECT * FROM ` + from + `.` + table)
+		require.NoError(t, err)
 	}
 	l, err = copied.Lease(t.Context(), c, "elsewhere", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want(t, copied, 1, l.Position, "c", "d")
 }
 
@@ -202,25 +174,15 @@ func TestPrintedSchemaIsTheLog(t *testing.T) { servicetest.EachMySQL(t, testPrin
 
 func testPrintedSchemaIsTheLog(t *testing.T, _ servicetest.MySQLServer) {
 	l, err := mysqllog.New(&sql.DB{}, tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	set, err := l.Migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var script strings.Builder
-	if err := set.Print(&script); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, set.Print(&script))
 	for _, want := range []string{"log_messages", "log_messages_lanes", "log_cursors"} {
-		if !strings.Contains(script.String(), "CREATE TABLE IF NOT EXISTS "+want+" (") {
-			t.Errorf("the printed schema lacks %q", want)
-		}
+		assert.Containsf(t, script.String(), "CREATE TABLE IF NOT EXISTS "+want+" (", "the printed schema lacks %q", want)
 	}
-	if set.Table() != "millrace_test_log_version" {
-		t.Errorf("the version table is %s", set.Table())
-	}
+	assert.Equal(t, "millrace_test_log_version", set.Table(), "the version table")
 }
 
 func ExampleNew() {

@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/backoff"
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/mysqllog"
@@ -26,17 +29,13 @@ func testLateCommitIsReadAfterwards(t *testing.T, _ servicetest.MySQLServer) {
 	l, db := open(t)
 	late, never := begin(t, db), begin(t, db)
 	for tx, id := range map[*sql.Tx]string{late: "late", never: "never"} {
-		if err := l.Append(t.Context(), tx, entries(1, id)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.Append(t.Context(), tx, entries(1, id)))
 	}
 	add(t, l, db, 1, "a", "b")
 	at := want(t, l, 1, log.Position{}, "a", "b")
 	add(t, l, db, 1, "c")
 	at = want(t, l, 1, at, "c")
-	if err := never.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, never.Rollback())
 	at = want(t, l, 1, at)
 	commit(t, late)
 	add(t, l, db, 1, "d")
@@ -53,9 +52,7 @@ func TestKeyOrderAcrossPasses(t *testing.T) { servicetest.EachMySQL(t, testKeyOr
 func testKeyOrderAcrossPasses(t *testing.T, _ servicetest.MySQLServer) {
 	l, db := open(t)
 	early := begin(t, db)
-	if err := l.Append(t.Context(), early, entries(1, "version 1")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Append(t.Context(), early, entries(1, "version 1")))
 	const filler = 6000
 	ids := make([]string, filler)
 	for i := range ids {
@@ -71,9 +68,7 @@ func testKeyOrderAcrossPasses(t *testing.T, _ servicetest.MySQLServer) {
 	var got []string
 	for {
 		page, after, err := l.Read(t.Context(), 1, next, 1000)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if len(page) == 0 {
 			break
 		}
@@ -106,9 +101,7 @@ func testReadersAgree(t *testing.T, server servicetest.MySQLServer) {
 					}
 					return backoff.Sleep(ctx, rand.N(2*time.Millisecond))
 				})
-				if err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, err)
 			}
 		})
 	}

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/logtest"
 	"github.com/millrace-go/millrace/internal/log/sqllog"
@@ -22,19 +25,14 @@ var inside = sqllog.Tables{Messages: "log_messages", Cursors: "log_cursors", Pac
 func hasty(t testing.TB) (*Log, *sql.DB) {
 	t.Helper()
 	db, err := mysqldb.Open(servicetest.Chosen(t).URL(t) + "?innodb_lock_wait_timeout=20")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	l, err := New(db, inside)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	logtest.Migrate(t, l, db)
 	l.leap = dense
-	if _, err := l.Lease(t.Context(), log.Cursor{Consumer: "c", Lane: 1}, "me", time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	_, err = l.Lease(t.Context(), log.Cursor{Consumer: "c", Lane: 1}, "me", time.Minute)
+	require.NoError(t, err)
 	return l, db
 }
 
@@ -50,9 +48,7 @@ func appendTo(t testing.TB, l *Log, x interface {
 	for i := range entries {
 		entries[i] = log.Entry{Lane: 1, Topic: "t", MessageID: fmt.Sprint(i), Key: "k"}
 	}
-	if err := l.Append(t.Context(), x, entries); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Append(t.Context(), x, entries))
 }
 
 // passArgs are the arguments of a pass over all rows of a look, with the last message.
@@ -76,9 +72,7 @@ func testStalePassGivesNothing(t *testing.T, _ servicetest.MySQLServer) {
 		t.Fatalf("numbered up to %+v, %v; want 3", last, err)
 	}
 	res, err := db.Exec(l.sql.number, passArgs(v, "2", v.place-v.ids[0])...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if n, err := res.RowsAffected(); n != 0 || err != nil {
 		t.Errorf("a stale pass wrote %d rows, %v", n, err)
 	}
@@ -92,13 +86,10 @@ func testStalePassGivesNothing(t *testing.T, _ servicetest.MySQLServer) {
 		t.Fatalf("next place %d, %d rows without one, %v; want 4 and 2", v.place, len(v.ids), err)
 	}
 	tx, err := db.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer tx.Rollback() //nolint:errcheck // a test's end
-	if _, err := tx.Exec(l.sql.number, passArgs(v, "1", v.place-v.ids[0])...); err != nil {
-		t.Fatal(err)
-	}
+	_, err = tx.Exec(l.sql.number, passArgs(v, "1", v.place-v.ids[0])...)
+	require.NoError(t, err)
 	ended := make(chan error, 1)
 	go func() {
 		last, err := l.number(t.Context(), 1, log.Position{})
@@ -110,21 +101,15 @@ func testStalePassGivesNothing(t *testing.T, _ servicetest.MySQLServer) {
 	const waiting = `SELECT COUNT(*) FROM information_schema.processlist
 		WHERE id <> CONNECTION_ID() AND db = DATABASE() AND info LIKE '%STRAIGHT_JOIN%'`
 	for running := 0; running == 0; { // until the server runs the second pass
-		if err := db.QueryRow(waiting).Scan(&running); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, db.QueryRow(waiting).Scan(&running))
 		select {
 		case err := <-ended:
 			t.Fatalf("the second pass did not wait: %v", err)
 		default:
 		}
 	}
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-ended; err != nil {
-		t.Errorf("the second pass: %v", err)
-	}
+	require.NoError(t, tx.Commit())
+	assert.NoError(t, <-ended, "the second pass")
 	var places int
 	if err := db.QueryRow(`SELECT COUNT(DISTINCT seq) FROM log_messages WHERE seq BETWEEN 1 AND 5`).Scan(&places); err != nil || places != 5 {
 		t.Errorf("%d different places for 5 rows, %v", places, err)
@@ -141,16 +126,12 @@ func testPassAndAppendDoNotWait(t *testing.T, _ servicetest.MySQLServer) {
 			t.Run(fmt.Sprint(rows, " ", level), func(t *testing.T) {
 				l, db := hasty(t)
 				before, err := db.Begin()
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				defer before.Rollback() //nolint:errcheck // a test's end
 				appendTo(t, l, before, 2)
 				appendTo(t, l, db, rows)
 				amid, err := db.Begin()
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				defer amid.Rollback() //nolint:errcheck // a test's end
 				appendTo(t, l, amid, 2)
 				appendTo(t, l, db, rows)
@@ -161,14 +142,10 @@ func testPassAndAppendDoNotWait(t *testing.T, _ servicetest.MySQLServer) {
 				}
 				last := v.ids[len(v.ids)-1] + v.place - v.ids[0]
 				pass, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: level})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				defer pass.Rollback() //nolint:errcheck // a test's end
 				res, err := pass.Exec(l.sql.number, passArgs(v, fmt.Sprint(rows-1), v.place-v.ids[0])...)
-				if err != nil {
-					t.Fatalf("a pass beside open transactions: %v", err)
-				}
+				require.NoError(t, err, "a pass beside open transactions")
 				if n, err := res.RowsAffected(); int(n) != 2*rows+1 || err != nil {
 					t.Errorf("the pass wrote %d rows, %v; want the lane's and %d", n, err, 2*rows)
 				}
@@ -176,9 +153,7 @@ func testPassAndAppendDoNotWait(t *testing.T, _ servicetest.MySQLServer) {
 				appendTo(t, l, before, 1)
 				appendTo(t, l, amid, 1)
 				for what, tx := range map[string]*sql.Tx{"pass": pass, "first": before, "second": amid} {
-					if err := tx.Commit(); err != nil {
-						t.Fatalf("%s: %v", what, err)
-					}
+					require.NoErrorf(t, tx.Commit(), "%s", what)
 				}
 				if b, err := l.number(t.Context(), 1, log.Position{}); err != nil || b.place < last {
 					t.Errorf("numbered up to %+v, %v", b, err)
@@ -211,19 +186,14 @@ func testPassOverARangeDoesNotWait(t *testing.T, _ servicetest.MySQLServer) {
 				t.Fatalf("%d rows without a place, %v; want 100", len(v.ids), err)
 			}
 			late := v.ids[0] - 1
-			if _, err := before.Exec(`DELETE FROM log_messages WHERE id = ?`, late); err != nil {
-				t.Fatal(err)
-			}
+			_, err = before.Exec(`DELETE FROM log_messages WHERE id = ?`, late)
+			require.NoError(t, err)
 			tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: level})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer tx.Rollback() //nolint:errcheck // a test's end
 			query, args := l.placing(1, pass{view: v}, v.place+100, v.place-v.ids[0])
 			res, err := tx.Exec(query, args...)
-			if err != nil {
-				t.Fatalf("a pass between open transactions: %v", err)
-			}
+			require.NoError(t, err, "a pass between open transactions")
 			if n, err := res.RowsAffected(); n != 101 || err != nil {
 				t.Errorf("the pass wrote %d rows, %v; want the lane's and 100", n, err)
 			}
@@ -231,18 +201,14 @@ func testPassOverARangeDoesNotWait(t *testing.T, _ servicetest.MySQLServer) {
 			appendTo(t, l, db, 2)
 			appendTo(t, l, before, 1)
 			appendTo(t, l, behind, 1)
-			if _, err := before.Exec(`INSERT INTO log_messages (id, lane, topic, message_id, message_key, headers, payload)
-				VALUES (?, 1, 'topic', 'late', '', '', '')`, late); err != nil {
-				t.Errorf("an id before the range: %v", err)
-			}
+			_, err = before.Exec(`INSERT INTO log_messages (id, lane, topic, message_id, message_key, headers, payload)
+				VALUES (?, 1, 'topic', 'late', '', '', '')`, late)
+			assert.NoError(t, err, "an id before the range")
 			for _, tx := range []*sql.Tx{tx, before, behind} {
-				if err := tx.Commit(); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, tx.Commit())
 			}
-			if _, err := l.number(t.Context(), 1, log.Position{}); err != nil {
-				t.Fatal(err)
-			}
+			_, err = l.number(t.Context(), 1, log.Position{})
+			require.NoError(t, err)
 			var left int
 			if err := db.QueryRow(`SELECT COUNT(*) FROM log_messages WHERE seq = 0`).Scan(&left); err != nil || left != 0 {
 				t.Errorf("%d rows have no place, %v", left, err)
@@ -254,9 +220,7 @@ func testPassOverARangeDoesNotWait(t *testing.T, _ servicetest.MySQLServer) {
 func open(t testing.TB, db *sql.DB) *sql.Tx {
 	t.Helper()
 	tx, err := db.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { tx.Rollback() }) //nolint:errcheck // a test's end
 	return tx
 }
@@ -269,16 +233,13 @@ func testPassesThatDeadlock(t *testing.T, _ servicetest.MySQLServer) {
 	appendTo(t, l, db, 20)
 	// The other reader has locked a row of the list and then requests the lane, like a reader
 	// whose list begins there. It has changed more, so that it is not the victim.
-	if _, err := db.Exec(`CREATE TABLE weight (n INT)`); err != nil {
-		t.Fatal(err)
-	}
+	_, err := db.Exec(`CREATE TABLE weight (n INT)`)
+	require.NoError(t, err)
 	other := open(t, db)
-	if _, err := other.Exec(`INSERT INTO weight SELECT 1 FROM log_messages AS a, log_messages AS b`); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := other.Exec(`UPDATE log_messages SET seq = 1000 ORDER BY id DESC LIMIT 1`); err != nil {
-		t.Fatal(err)
-	}
+	_, err = other.Exec(`INSERT INTO weight SELECT 1 FROM log_messages AS a, log_messages AS b`)
+	require.NoError(t, err)
+	_, err = other.Exec(`UPDATE log_messages SET seq = 1000 ORDER BY id DESC LIMIT 1`)
+	require.NoError(t, err)
 	ended := make(chan error, 1)
 	go func() { _, err := l.number(t.Context(), 1, log.Position{}); ended <- err }()
 	const waiting = `SELECT COUNT(*) FROM information_schema.innodb_trx AS t JOIN information_schema.processlist AS p
@@ -290,19 +251,12 @@ func testPassesThatDeadlock(t *testing.T, _ servicetest.MySQLServer) {
 			t.Fatalf("the pass did not wait: %v", err)
 		case <-time.After(150 * time.Millisecond):
 		}
-		if err := db.QueryRow(waiting).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, db.QueryRow(waiting).Scan(&n))
 	}
-	if _, err := other.Exec(`UPDATE log_messages_lanes SET next_seq = 1001 WHERE lane = 1`); err != nil {
-		t.Fatalf("the other reader: %v", err)
-	}
-	if err := other.Commit(); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-ended; err != nil {
-		t.Errorf("the pass: %v", err)
-	}
+	_, err = other.Exec(`UPDATE log_messages_lanes SET next_seq = 1001 WHERE lane = 1`)
+	require.NoError(t, err, "the other reader")
+	require.NoError(t, other.Commit())
+	assert.NoError(t, <-ended, "the pass")
 	var places int
 	if err := db.QueryRow(`SELECT COUNT(DISTINCT seq) FROM log_messages WHERE seq > 0`).Scan(&places); err != nil || places != 20 {
 		t.Errorf("%d different places for 20 rows, %v", places, err)
@@ -318,9 +272,7 @@ func testPlansUseTheIndexes(t *testing.T, _ servicetest.MySQLServer) {
 		appendTo(t, l, db, rows)
 	}
 	made, err := l.numberAndRead(t.Context(), 1, log.Position{}, passSize, passSize, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	v, err := l.look(t.Context(), 1, log.Position{}, l.unreadNow(), l.passSize())
 	if err != nil || len(v.ids) != l.passSize() {
 		t.Fatalf("%d rows without a place, %v; want %d", len(v.ids), err, l.passSize())
@@ -363,9 +315,7 @@ func testPlansUseTheIndexes(t *testing.T, _ servicetest.MySQLServer) {
 						statistics, name, step["key"], step["table"], step["type"], step["Extra"], q.key)
 				}
 			}
-			if !found {
-				t.Errorf("%s: the plan does not name the table", name)
-			}
+			assert.Truef(t, found, "%s: the plan does not name the table", name)
 		}
 	}
 }
@@ -384,9 +334,8 @@ func remember(t testing.TB, db *sql.DB, fresh bool) {
 		}
 	}
 	for _, s := range statements {
-		if _, err := db.Exec(s); err != nil {
-			t.Fatal(err)
-		}
+		_, err := db.Exec(s)
+		require.NoError(t, err)
 	}
 }
 
@@ -423,32 +372,24 @@ func BenchmarkPass(b *testing.B) {
 func explain(t testing.TB, db *sql.DB, query string, args []any) []map[string]string {
 	t.Helper()
 	rows, err := db.Query("EXPLAIN FORMAT=TRADITIONAL "+query, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer rows.Close()
 	columns, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var steps []map[string]string
 	for rows.Next() {
 		values, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
 		for i := range values {
 			into[i] = &values[i]
 		}
-		if err := rows.Scan(into...); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Scan(into...))
 		step := map[string]string{}
 		for i, c := range columns {
 			step[c] = values[i].String
 		}
 		steps = append(steps, step)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, rows.Err())
 	return steps
 }
 

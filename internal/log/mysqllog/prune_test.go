@@ -4,6 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
 
@@ -11,9 +14,7 @@ import (
 func pruneFrom(t testing.TB, s stage) int64 {
 	t.Helper()
 	var server string
-	if err := s.db.QueryRow(`SELECT name FROM server`).Scan(&server); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.db.QueryRow(`SELECT name FROM server`).Scan(&server))
 	return s.prunedUpTo(1, server)
 }
 
@@ -33,9 +34,7 @@ func testPruneGoesOn(t *testing.T, _ servicetest.MySQLServer) {
 		if err != nil || n != want {
 			t.Errorf("pruned %d, %v; want %d", n, err, want)
 		}
-		if got := pruneFrom(t, s); got != upTo {
-			t.Errorf("it goes on behind %d, want %d", got, upTo)
-		}
+		assert.Equal(t, upTo, pruneFrom(t, s), "it goes on behind")
 	}
 	prune(10, 0, 0)
 	s.exec(t, `UPDATE log_messages SET created_at = created_at - INTERVAL 1 HOUR WHERE message_id <> 'old 3'`)
@@ -45,12 +44,8 @@ func testPruneGoesOn(t *testing.T, _ servicetest.MySQLServer) {
 	s.exec(t, `UPDATE log_messages SET created_at = created_at - INTERVAL 1 HOUR`)
 	prune(10, 1, page[3].Position.ID)
 	s.lease(t)
-	if got := pruneFrom(t, s); got != 0 {
-		t.Errorf("under another lease it goes on behind %d, want from the beginning", got)
-	}
+	assert.EqualValues(t, 0, pruneFrom(t, s), "under another lease it goes on behind")
 	s.pruned.Store(1, bound{server: "first", place: 1 << 60})
 	s.exec(t, `UPDATE server SET name = 'second'`)
-	if got := pruneFrom(t, s); got != 0 {
-		t.Errorf("on another server it goes on behind %d, want from the beginning", got)
-	}
+	assert.EqualValues(t, 0, pruneFrom(t, s), "on another server it goes on behind")
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
@@ -91,16 +93,12 @@ func TestLooksLeaveOutWhatWasRead(t *testing.T) {
 		for range 20 {
 			appendTo(t, l, db, 7)
 			_, next, err := l.Read(t.Context(), 1, at, 5)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			at = next
 		}
 		for {
 			entries, next, err := l.Read(t.Context(), 1, at, 100)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if at = next; len(entries) == 0 {
 				break
 			}
@@ -119,9 +117,7 @@ func TestManyLateRowsAreFound(t *testing.T) {
 		var open []*sql.Tx
 		for range 3 * maxSpans {
 			tx, err := db.Begin()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer tx.Rollback()
 			appendTo(t, l, tx, 1)
 			open = append(open, tx)
@@ -146,9 +142,7 @@ func TestManyLateRowsAreFound(t *testing.T) {
 		read()
 		rand.Shuffle(len(open), func(i, j int) { open[i], open[j] = open[j], open[i] })
 		for _, tx := range open {
-			if err := tx.Commit(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, tx.Commit())
 			want = 1
 			read()
 		}
@@ -162,26 +156,20 @@ func TestUndonePassesAreRepeated(t *testing.T) {
 		l, db := hasty(t)
 		appendTo(t, l, db, 10)
 		_, kept, err := l.Read(t.Context(), 1, log.Position{}, 100)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var counter int64
-		if err := db.QueryRow(`SELECT next_seq FROM log_messages_lanes WHERE lane = 1`).Scan(&counter); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, db.QueryRow(`SELECT next_seq FROM log_messages_lanes WHERE lane = 1`).Scan(&counter))
 		for range 3 {
 			appendTo(t, l, db, 10)
-			if _, err := l.number(t.Context(), 1, kept); err != nil {
-				t.Fatal(err)
-			}
+			_, err := l.number(t.Context(), 1, kept)
+			require.NoError(t, err)
 		}
 		for _, undo := range []string{
 			fmt.Sprintf(`UPDATE log_messages SET seq = 0 WHERE id > %d`, kept.Row),
 			fmt.Sprintf(`UPDATE log_messages_lanes SET next_seq = %d`, counter),
 		} {
-			if _, err := db.Exec(undo); err != nil {
-				t.Fatal(err)
-			}
+			_, err := db.Exec(undo)
+			require.NoError(t, err)
 		}
 		entries, _, err := l.Read(t.Context(), 1, kept, 100)
 		if err != nil || len(entries) != 30 {

@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/logtest"
 	"github.com/millrace-go/millrace/internal/mysqldb"
@@ -100,9 +103,7 @@ func through(t testing.TB, inOrder string) (clear, dim *Log, db *sql.DB, g *glas
 	t.Helper()
 	url := servicetest.Chosen(t).URL(t)
 	c, err := mysqldb.Connector(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	g = &glass{Connector: c}
 	db, through := mysqldb.Pool(c), mysqldb.Pool(g)
 	t.Cleanup(func() { db.Close(); through.Close() })
@@ -125,9 +126,7 @@ func readAll(t testing.TB, l *Log) (ids []string) {
 	t.Helper()
 	for at := (log.Position{}); ; {
 		page, next, err := l.Read(t.Context(), 1, at, 2*fewRows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if len(page) == 0 {
 			return ids
 		}
@@ -141,9 +140,7 @@ func readAll(t testing.TB, l *Log) (ids []string) {
 func appendIDs(t testing.TB, l *Log, db *sql.DB, ids ...string) {
 	t.Helper()
 	for _, id := range ids { // a transaction each
-		if err := l.Append(t.Context(), db, []log.Entry{{Lane: 1, Topic: "t", MessageID: id, Key: "k"}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.Append(t.Context(), db, []log.Entry{{Lane: 1, Topic: "t", MessageID: id, Key: "k"}}))
 	}
 }
 
@@ -151,9 +148,7 @@ func appendIDs(t testing.TB, l *Log, db *sql.DB, ids ...string) {
 func number(t testing.TB, v driver.Value) int64 {
 	t.Helper()
 	var n sql.NullInt64
-	if err := n.Scan(v); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, n.Scan(v))
 	return n.Int64
 }
 
@@ -189,9 +184,7 @@ func TestHiddenPassIsNotRepeated(t *testing.T) { servicetest.EachMySQL(t, testHi
 func testHiddenPassIsNotRepeated(t *testing.T, _ servicetest.MySQLServer) {
 	l, dim, db, g := through(t, "FALSE")
 	appendIDs(t, l, db, "a", "b")
-	if got := fmt.Sprint(readAll(t, l)); got != "[a b]" {
-		t.Fatalf("read %s", got)
-	}
+	require.Equal(t, "[a b]", fmt.Sprint(readAll(t, l)), "read")
 	appendIDs(t, l, db, "c")
 	looks := 0
 	hidden := func(id int64) []driver.Value { return []driver.Value{int64(2), int64(0), id, ""} }
@@ -218,17 +211,15 @@ func TestReadStopsAtWhatIsKnown(t *testing.T) { servicetest.EachMySQL(t, testRea
 func testReadStopsAtWhatIsKnown(t *testing.T, _ servicetest.MySQLServer) {
 	l, dim, db, g := through(t, "FALSE")
 	appendIDs(t, l, db, "a")
-	if _, err := l.number(t.Context(), 1, log.Position{}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := l.number(t.Context(), 1, log.Position{})
+	require.NoError(t, err)
 	passes := 0
 	g.before = func(query string) {
 		if query == l.sql.read && passes == 0 {
 			passes++
 			appendIDs(t, l, db, "b")
-			if _, err := l.number(t.Context(), 1, log.Position{}); err != nil {
-				t.Error(err)
-			}
+			_, err := l.number(t.Context(), 1, log.Position{})
+			assert.NoError(t, err)
 		}
 	}
 	page, next, err := dim.Read(t.Context(), 1, log.Position{}, 100)
@@ -265,9 +256,8 @@ func TestHiddenPassIsReadFirst(t *testing.T) { servicetest.EachMySQL(t, testHidd
 func testHiddenPassIsReadFirst(t *testing.T, _ servicetest.MySQLServer) {
 	l, dim, db, g := through(t, "FALSE")
 	appendIDs(t, l, db, "a", "b")
-	if _, err := l.number(t.Context(), 1, log.Position{}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := l.number(t.Context(), 1, log.Position{})
+	require.NoError(t, err)
 	appendIDs(t, l, db, "c")
 	looks := 0
 	g.rows = func(query string, rows [][]driver.Value) [][]driver.Value {
@@ -297,24 +287,20 @@ func TestLookAhead(t *testing.T) {
 		for name, between := range map[string]func(t testing.TB, l *Log, db *sql.DB){
 			"nothing": func(testing.TB, *Log, *sql.DB) {},
 			"another reader": func(t testing.TB, l *Log, _ *sql.DB) {
-				if _, err := l.number(t.Context(), 1, log.Position{}); err != nil {
-					t.Error(err)
-				}
+				_, err := l.number(t.Context(), 1, log.Position{})
+				assert.NoError(t, err)
 			},
 			"a late row": func(t testing.TB, _ *Log, db *sql.DB) {
 				_, err := db.Exec(`INSERT INTO log_messages (id, lane, topic, message_id, message_key, headers, payload)
 					VALUES (1, 1, 't', 'late', 'k', '', '')`)
-				if err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, err)
 			},
 			"a crash": func(t testing.TB, _ *Log, db *sql.DB) {
 				for _, undo := range []string{
 					`UPDATE log_messages SET seq = 0`, `UPDATE log_messages_lanes SET next_seq = 1`,
 				} {
-					if _, err := db.Exec(undo); err != nil {
-						t.Error(err)
-					}
+					_, err := db.Exec(undo)
+					assert.NoError(t, err)
 				}
 			},
 			"missing ids": nil,
@@ -331,9 +317,8 @@ func TestLookAhead(t *testing.T) {
 				between := between
 				if between == nil {
 					between = func(testing.TB, *Log, *sql.DB) {}
-					if _, err := db.Exec(`DELETE FROM log_messages WHERE id % 50 = 0`); err != nil {
-						t.Fatal(err)
-					}
+					_, err := db.Exec(`DELETE FROM log_messages WHERE id % 50 = 0`)
+					require.NoError(t, err)
 				}
 				passes, looks := 0, 0
 				g.before = func(query string) {
@@ -360,13 +345,9 @@ func TestLookAhead(t *testing.T) {
 				if name == "a crash" && errors.Is(err, log.ErrLeaseLost) {
 					return // the place that was read is lost: the next holder starts over
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				again, _, err := l.Read(t.Context(), 1, log.Position{}, 2*n)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if len(page) != len(again) || passes < 2 || looks < 2 {
 					t.Fatalf("read %d rows in %d passes after %d looks, want %d", len(page), passes, looks, len(again))
 				}
@@ -384,9 +365,7 @@ func TestLookAhead(t *testing.T) {
 func lastPlace(t testing.TB, db *sql.DB) (place int64) {
 	t.Helper()
 	var left int64
-	if err := db.QueryRow(`SELECT MAX(seq), SUM(seq = 0) FROM log_messages`).Scan(&place, &left); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.QueryRow(`SELECT MAX(seq), SUM(seq = 0) FROM log_messages`).Scan(&place, &left))
 	if left > 0 {
 		return math.MaxInt64
 	}
@@ -419,9 +398,7 @@ func TestReusedIDsAreNotMistaken(t *testing.T) {
 							_, e := db.Exec(insert, id)
 							err = errors.Join(err, e)
 						}
-						if err != nil {
-							t.Error(err)
-						}
+						assert.NoError(t, err)
 					}
 					want = append(want[:n-2], slices.Repeat([]string{"new"}, len(reused))...)
 					if got := readAll(t, dim); !slices.Equal(got, want) || !crashed {

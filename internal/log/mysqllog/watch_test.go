@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/mysqllog"
 	"github.com/millrace-go/millrace/internal/mysqldb"
@@ -22,9 +25,8 @@ func watched(t *testing.T) (l *mysqllog.Log, db *sql.DB, changed chan struct{}) 
 	url := servicetest.Chosen(t).URL(t)
 	l, db = openWith(t, tables, pool(t, url))
 	for lane := 1; lane <= 2; lane++ {
-		if _, err := l.Lease(t.Context(), log.Cursor{Consumer: "c", Lane: lane}, "me", time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		_, err := l.Lease(t.Context(), log.Cursor{Consumer: "c", Lane: lane}, "me", time.Minute)
+		require.NoError(t, err)
 	}
 	other, _ := openWith(t, tables, pool(t, url))
 	changed = make(chan struct{}, 100)
@@ -33,9 +35,7 @@ func watched(t *testing.T) (l *mysqllog.Log, db *sql.DB, changed chan struct{}) 
 	go func() { ended <- other.Watch(ctx, 20*time.Millisecond, func() { changed <- struct{}{} }) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("Watch returned %v, want context.Canceled", err)
-		}
+		assert.ErrorIs(t, <-ended, context.Canceled, "Watch")
 	})
 	wait(t, changed, "the first look")
 	return l, db, changed
@@ -50,9 +50,7 @@ func testWatch(t *testing.T, _ servicetest.MySQLServer) {
 	add(t, l, db, 2, "b") // lane 1 has not been read yet, and is not reported again
 	wait(t, changed, "a commit in another lane")
 	late := begin(t, db)
-	if err := l.Append(t.Context(), late, entries(1, "c")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Append(t.Context(), late, entries(1, "c")))
 	add(t, l, db, 1, "d")
 	wait(t, changed, "a further commit")
 	want(t, l, 1, log.Position{}, "a", "d")
@@ -62,9 +60,7 @@ func testWatch(t *testing.T, _ servicetest.MySQLServer) {
 	want(t, l, 1, log.Position{}, "a", "d", "c")
 	add(t, l, db, 1, "e")
 	wait(t, changed, "the last commit")
-	if n := len(changed); n != 0 {
-		t.Errorf("%d changes were reported where there were none", n)
-	}
+	assert.Equal(t, 0, len(changed), "changes were reported where there were none")
 }
 
 // A watcher whose poll fails reports changes that it may have missed.
@@ -73,20 +69,15 @@ func TestWatchReconnects(t *testing.T) { servicetest.EachMySQL(t, testWatchRecon
 func testWatchReconnects(t *testing.T, server servicetest.MySQLServer) {
 	url := server.URL(t)
 	l, db := openWith(t, tables, pool(t, url))
-	if _, err := l.Lease(t.Context(), log.Cursor{Consumer: "c", Lane: 1}, "me", time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	_, err := l.Lease(t.Context(), log.Cursor{Consumer: "c", Lane: 1}, "me", time.Minute)
+	require.NoError(t, err)
 	under, err := mysqldb.Connector(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c := &cutter{Connector: under}
 	cut := sql.OpenDB(c)
 	defer cut.Close()
 	other, err := mysqllog.New(cut, tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	changed := make(chan struct{}, 100)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -103,9 +94,7 @@ func testWatchReconnects(t *testing.T, server servicetest.MySQLServer) {
 	add(t, l, db, 1, "b")
 	wait(t, changed, "a commit after it came back")
 	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("Watch returned %v, want context.Canceled", err)
-	}
+	assert.ErrorIs(t, <-ended, context.Canceled, "Watch")
 }
 
 // cutter opens connections whose queries fail while cut is set.

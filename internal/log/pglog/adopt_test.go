@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/log"
 )
 
@@ -18,18 +21,13 @@ func TestAdopt(t *testing.T) {
 	add(t, l, db, "done", "open")
 	at := lease(t, l, "me")
 	page, _, err := l.Read(ctx, 0, at.Position, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Advance(ctx, at, page[0].Position, time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, l.Advance(ctx, at, page[0].Position, time.Hour))
 	at.Position = page[0].Position
 	exec := func(s string) {
 		t.Helper()
-		if _, err := db.ExecContext(ctx, s); err != nil {
-			t.Fatal(err)
-		}
+		_, err := db.ExecContext(ctx, s)
+		require.NoError(t, err)
 	}
 	exec(`UPDATE log_cursors SET system_id = system_id + 1`)
 	refused := func(why string) {
@@ -58,15 +56,11 @@ func TestAdopt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := l.Renew(ctx, time.Hour, at); !is(err, log.ErrLeaseLost) {
 		t.Errorf("a lease from before the adoption still holds: %v", err)
 	}
 	ids, _ := read(t, l, lease(t, l, "me").Position, 10)
 	want(t, ids, "open")
-	if err := l.Adopt(ctx); err != nil {
-		t.Errorf("adopting what is of this system: %v", err)
-	}
+	assert.NoError(t, l.Adopt(ctx), "adopting what is of this system")
 }

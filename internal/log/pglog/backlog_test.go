@@ -4,6 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/log"
 )
 
@@ -17,18 +20,14 @@ func wantBacklog(t *testing.T, l *Log, c log.Cursor, at log.Position, want int) 
 	read := 0
 	for {
 		page, next, err := l.Read(t.Context(), c.Lane, at, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		read += len(page)
 		if len(page) == 0 && next == at || next.To == "" && len(page) == 0 {
 			break
 		}
 		at = next
 	}
-	if read != want {
-		t.Errorf("%d entries are read behind the cursor, want %d", read, want)
-	}
+	assert.Equal(t, want, read, "entries are read behind the cursor")
 }
 
 // Rows of a transaction that was open when the window was opened are counted once, and so are
@@ -38,9 +37,7 @@ func TestBacklogAroundAWindow(t *testing.T) {
 	db.SetMaxOpenConns(8)
 	c := log.Cursor{Consumer: "c"}
 	lease, err := l.Lease(t.Context(), c, "me", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	early := begin(t, db)
 	appendTo(t, l, early, "early")
 	add(t, l, db, "1", "2", "3")
@@ -51,9 +48,7 @@ func TestBacklogAroundAWindow(t *testing.T) {
 	late := begin(t, db)
 	appendTo(t, l, late, "late")
 	stand := func(at log.Position) log.Position {
-		if err := l.Advance(t.Context(), lease, at, time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.Advance(t.Context(), lease, at, time.Minute))
 		lease.Position = at
 		return at
 	}

@@ -5,6 +5,9 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/log"
 )
 
@@ -26,35 +29,25 @@ func TestCopy(t *testing.T) {
 		ctx := t.Context()
 		if copied {
 			bad := append(entries[:len(entries):len(entries)], entry("no \x00 text"))
-			if err := l.Append(ctx, db, bad); err == nil {
-				t.Error("a text that PostgreSQL refuses was appended")
-			}
+			assert.Error(t, l.Append(ctx, db, bad), "a text that PostgreSQL refuses was appended")
 			if done, err := l.copy(ctx, db, log.ByLane(entries)); err != nil || !done {
 				t.Fatal(done, err)
 			}
 		} else {
 			tx := begin(t, db)
-			if err := l.Append(ctx, tx, entries); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, l.Append(ctx, tx, entries))
 			commit(t, tx)
 		}
 		found, err := db.QueryContext(ctx, `SELECT concat_ws('|', lane, topic, message_id, message_key, headers, payload, kind)
 			FROM log_messages ORDER BY lane, id`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer found.Close()
 		for found.Next() {
 			var row string
-			if err := found.Scan(&row); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, found.Scan(&row))
 			all = append(all, row)
 		}
-		if err := found.Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, found.Err())
 		return all
 	}
 	got, want := rows(true), rows(false)

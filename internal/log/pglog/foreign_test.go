@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/log"
 )
 
@@ -12,14 +14,10 @@ func TestForeignDatabaseIsRefusedAndRebased(t *testing.T) {
 	ctx := t.Context()
 	c := log.Cursor{Consumer: "c"}
 	lease, err := l.Lease(ctx, c, "me", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	add(t, l, db, "old")
 	_, next := read(t, l, log.Position{}, 10)
-	if err := l.Advance(ctx, lease, next, time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Advance(ctx, lease, next, time.Minute))
 	cut := time.Now()
 	add(t, l, db, "unread")
 	// The state after a dump was restored elsewhere: another system, transaction ids of the
@@ -29,9 +27,8 @@ func TestForeignDatabaseIsRefusedAndRebased(t *testing.T) {
 		`UPDATE log_messages SET xid = '90000000000000', created_at = created_at - interval '1 hour' WHERE message_id = 'old'`,
 		`UPDATE log_messages SET xid = '90000000000001' WHERE message_id = 'unread'`,
 	} {
-		if _, err := db.ExecContext(ctx, s); err != nil {
-			t.Fatal(err)
-		}
+		_, err := db.ExecContext(ctx, s)
+		require.NoError(t, err)
 	}
 	for _, consumer := range []string{"c", "a new group"} {
 		if _, err := l.Lease(ctx, log.Cursor{Consumer: consumer}, "me", time.Minute); !is(err, log.ErrForeignDatabase) {
@@ -41,16 +38,12 @@ func TestForeignDatabaseIsRefusedAndRebased(t *testing.T) {
 	if n, err := l.Prune(ctx, 0, time.Now().Add(time.Hour), 100); err != nil || n != 0 {
 		t.Fatalf("pruned %d (%v) in a lane whose cursors mean nothing here", n, err)
 	}
-	if err := l.Rebase(ctx, c, cut.Add(-time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Rebase(ctx, c, cut.Add(-time.Minute)))
 	if err := l.Advance(ctx, lease, next, time.Minute); !is(err, log.ErrLeaseLost) {
 		t.Fatalf("the old lease still moves the cursor: %v", err)
 	}
 	lease, err = l.Lease(ctx, c, "me", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	add(t, l, db, "new")
 	ids, next := read(t, l, lease.Position, 10)
 	want(t, ids, "unread")
@@ -70,16 +63,10 @@ func TestRowsAheadOfTheServer(t *testing.T) {
 			add(t, l, db, "own 1")
 			if cursor {
 				lease, err := l.Lease(ctx, c, "me", time.Minute)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				_, next := read(t, l, lease.Position, 10)
-				if err := l.Advance(ctx, lease, next, time.Minute); err != nil {
-					t.Fatal(err)
-				}
-				if err := l.Release(ctx, lease); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, l.Advance(ctx, lease, next, time.Minute))
+				require.NoError(t, l.Release(ctx, lease))
 			}
 			cut := time.Now()
 			add(t, l, db, "old", "copied 1", "copied 2", "own 2")
@@ -102,9 +89,7 @@ func TestRowsAheadOfTheServer(t *testing.T) {
 					t.Fatalf("read %d entries, %v; want ErrForeignDatabase that names the transaction", len(entries), err)
 				}
 			}
-			if err := l.Rebase(ctx, c, cut.Add(-time.Minute)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, l.Rebase(ctx, c, cut.Add(-time.Minute)))
 			if cursor {
 				if err := l.Advance(ctx, lease, lease.Position, time.Minute); !is(err, log.ErrLeaseLost) {
 					t.Fatalf("the lease from before the rebase still moves the cursor: %v", err)
@@ -131,9 +116,8 @@ func TestRowsAheadAreNotReadBetweenLooks(t *testing.T) {
 	l, db := open(t)
 	_, at := drain(t, l, log.Position{}, 10)
 	add(t, l, db, "copied", "own")
-	if _, err := db.Exec(`UPDATE log_messages SET xid = '90000000000000' WHERE message_id = 'copied'`); err != nil {
-		t.Fatal(err)
-	}
+	_, err := db.Exec(`UPDATE log_messages SET xid = '90000000000000' WHERE message_id = 'copied'`)
+	require.NoError(t, err)
 	for range 3 {
 		ids, next := read(t, l, at, 10)
 		if at = next; len(ids) > 0 {
@@ -158,9 +142,7 @@ func TestReadOnAnotherServer(t *testing.T) {
 	_, end := drain(t, l, within, 2)
 	commit(t, late)
 	lease, err := l.Lease(t.Context(), log.Cursor{Consumer: "c"}, "me", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	beyond := within // another server may not have begun what this one has seen
 	beyond.From, beyond.To = "5:90000000000000:89999999999000", "90000000000005:90000000000005:"
 	for name, at := range map[string]log.Position{

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // A snapshot has three parts, the last of which may be empty; no part is lost, and only the
@@ -32,9 +34,7 @@ func FuzzParseSnapshot(f *testing.F) {
 			}
 			return
 		}
-		if xmin+":"+got.first+":"+running != s {
-			t.Fatalf("%q is read as %+v", s, got)
-		}
+		require.Equalf(t, s, xmin+":"+got.first+":"+running, "%q is read as %+v", s, got)
 		xmax, err := strconv.ParseUint(got.first, 10, 64)
 		long, ok := listed(s, next)
 		if !ok {

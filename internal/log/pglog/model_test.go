@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/log"
 )
 
@@ -29,9 +32,7 @@ func TestWindowsAgainstAModel(t *testing.T) {
 	at := log.Position{}
 	take := func(max int) int {
 		entries, next, err := l.Read(t.Context(), 0, at, max)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, e := range entries {
 			got[e.Key] = append(got[e.Key], e.MessageID)
 		}
@@ -61,9 +62,8 @@ func TestWindowsAgainstAModel(t *testing.T) {
 		case what < 2 && len(open) < 6:
 			w := &writer{tx: begin(t, db), rows: map[int][]string{}}
 			if r.IntN(2) == 0 {
-				if _, err := w.tx.Exec(`SELECT pg_current_xact_id()`); err != nil {
-					t.Fatal(err)
-				}
+				_, err := w.tx.Exec(`SELECT pg_current_xact_id()`)
+				require.NoError(t, err)
 			}
 			open = append(open, w)
 		case what < 6 && len(open) > 0:
@@ -72,9 +72,8 @@ func TestWindowsAgainstAModel(t *testing.T) {
 				continue
 			}
 			kept := r.IntN(4) > 0
-			if _, err := w.tx.Exec(`SAVEPOINT s`); err != nil {
-				t.Fatal(err)
-			}
+			_, err := w.tx.Exec(`SAVEPOINT s`)
+			require.NoError(t, err)
 			var batch []log.Entry
 			for range 1 + r.IntN(4) {
 				n++
@@ -82,9 +81,7 @@ func TestWindowsAgainstAModel(t *testing.T) {
 				e.Key = fmt.Sprint(key)
 				batch = append(batch, e)
 			}
-			if err := l.Append(t.Context(), w.tx, batch); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, l.Append(t.Context(), w.tx, batch))
 			locked[key] = w
 			w.rows[key] = append(w.rows[key], []string{}...)
 			if kept {
@@ -105,7 +102,5 @@ func TestWindowsAgainstAModel(t *testing.T) {
 	}
 	for take(7) > 0 {
 	}
-	if fmt.Sprint(got) != fmt.Sprint(committed) {
-		t.Errorf("read\n%v\nwant\n%v", got, committed)
-	}
+	assert.Equalf(t, fmt.Sprint(committed), fmt.Sprint(got), "read\n%v\nwant\n%v", got, committed)
 }

@@ -3,12 +3,13 @@ package pglog
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/logtest"
@@ -29,9 +30,7 @@ func openWith(t testing.TB, tables sqllog.Tables) (*Log, *sql.DB) {
 	t.Helper()
 	db := servicetest.Postgres(t)
 	l, err := New(db, tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	logtest.Migrate(t, l, db)
 	return l, db
 }
@@ -44,9 +43,7 @@ func entry(id string) log.Entry {
 func begin(t testing.TB, db *sql.DB) *sql.Tx {
 	t.Helper()
 	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { tx.Rollback() })
 	return tx
 }
@@ -65,25 +62,19 @@ func appendTo(t testing.TB, l *Log, tx *sql.Tx, ids ...string) {
 	for i, id := range ids {
 		entries[i] = entry(id)
 	}
-	if err := l.Append(t.Context(), tx, entries); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Append(t.Context(), tx, entries))
 }
 
 func commit(t testing.TB, tx *sql.Tx) {
 	t.Helper()
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, tx.Commit())
 }
 
 // read reads once and returns the ids and the next position.
 func read(t testing.TB, l *Log, after log.Position, max int) (ids []string, next log.Position) {
 	t.Helper()
 	entries, next, err := l.Read(t.Context(), 0, after, max)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, e := range entries {
 		ids = append(ids, e.MessageID)
 	}
@@ -92,9 +83,7 @@ func read(t testing.TB, l *Log, after log.Position, max int) (ids []string, next
 
 func want(t testing.TB, got []string, ids ...string) {
 	t.Helper()
-	if fmt.Sprint(got) != fmt.Sprint(ids) {
-		t.Fatalf("read %v, want %v", got, ids)
-	}
+	require.Equalf(t, fmt.Sprint(ids), fmt.Sprint(got), "read %v, want %v", got, ids)
 }
 
 // A transaction that got its number and its ids first, but commits last, is neither skipped nor
@@ -154,20 +143,16 @@ func TestSavepointsAndRollbacks(t *testing.T) {
 	tx := begin(t, db)
 	appendTo(t, l, tx, "a")
 	for _, s := range []string{"SAVEPOINT one", "SAVEPOINT two"} {
-		if _, err := tx.Exec(s); err != nil {
-			t.Fatal(err)
-		}
+		_, err := tx.Exec(s)
+		require.NoError(t, err)
 	}
 	appendTo(t, l, tx, "b")
-	if _, err := tx.Exec("ROLLBACK TO SAVEPOINT two"); err != nil {
-		t.Fatal(err)
-	}
+	_, err := tx.Exec("ROLLBACK TO SAVEPOINT two")
+	require.NoError(t, err)
 	appendTo(t, l, tx, "c")
 	gone := begin(t, db)
 	appendTo(t, l, gone, "never")
-	if err := gone.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, gone.Rollback())
 	commit(t, tx)
 	ids, _ := read(t, l, log.Position{}, 10)
 	want(t, ids, "a", "c")
@@ -177,28 +162,21 @@ func TestSavepointsAndRollbacks(t *testing.T) {
 func TestPreparedTransactionIsReadOnceItCommits(t *testing.T) {
 	l, db := open(t)
 	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer conn.Close()
 	var limit int
-	if err := conn.QueryRowContext(t.Context(), "SHOW max_prepared_transactions").Scan(&limit); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, conn.QueryRowContext(t.Context(), "SHOW max_prepared_transactions").Scan(&limit))
 	if limit == 0 {
 		servicetest.Missing(t, "needs a PostgreSQL with max_prepared_transactions above 0")
 	}
 	name := fmt.Sprintf("millrace-test-%d", time.Now().UnixNano())
 	exec := func(s string) {
 		t.Helper()
-		if _, err := conn.ExecContext(t.Context(), s); err != nil {
-			t.Fatal(err)
-		}
+		_, err := conn.ExecContext(t.Context(), s)
+		require.NoError(t, err)
 	}
 	exec("BEGIN")
-	if err := l.Append(t.Context(), conn, []log.Entry{entry("prepared")}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Append(t.Context(), conn, []log.Entry{entry("prepared")}))
 	exec("PREPARE TRANSACTION '" + name + "'")
 	ids, next := read(t, l, log.Position{}, 10)
 	want(t, ids)
@@ -212,16 +190,12 @@ func TestRowsOfAnOpenWindowAreNotPruned(t *testing.T) {
 	ctx := t.Context()
 	c := log.Cursor{Consumer: "c"}
 	lease, err := l.Lease(ctx, c, "me", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	late := begin(t, db)
 	appendTo(t, l, late, "late")
 	add(t, l, db, "a", "b")
 	_, next := read(t, l, log.Position{}, 10)
-	if err := l.Advance(ctx, lease, next, time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Advance(ctx, lease, next, time.Minute))
 	lease.Position = next
 	commit(t, late)
 	prune := func(want int, why string) {
@@ -233,9 +207,7 @@ func TestRowsOfAnOpenWindowAreNotPruned(t *testing.T) {
 	prune(0, "the first row was not read")
 	ids, next := read(t, l, next, 10)
 	want(t, ids, "late")
-	if err := l.Advance(ctx, lease, next, time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Advance(ctx, lease, next, time.Minute))
 	prune(3, "all were read")
 }
 
@@ -246,45 +218,33 @@ func TestNotifyWakesAListener(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- l.Listen(ctx, func() { woken <- struct{}{} }) }()
 	<-woken // connected
-	if err := l.Notify(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Notify(ctx))
 	<-woken
 	cancel()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, <-done)
 }
 
 // A connection that listened is not returned to a pgxpool, and a pool of one connection is
 // refused.
 func TestListenOverAPool(t *testing.T) {
 	cfg, err := pgxpool.ParseConfig(servicetest.PostgresURL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, most := range []int32{4, 1} {
 		cfg.MaxConns = most
 		pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer pool.Close()
 		db := pgdb.OverPool(pool)
 		defer db.Close()
 		l, err := New(db, tables)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		woken := make(chan struct{}, 16)
 		done := make(chan error, 1)
 		go func() { done <- l.Listen(ctx, func() { woken <- struct{}{} }) }()
 		if most == 1 {
-			if err := <-done; !errors.Is(err, ErrOneConnection) {
-				t.Errorf("on a pool of one: %v", err)
-			}
+			assert.ErrorIs(t, <-done, ErrOneConnection, "on a pool of one")
 			continue
 		}
 		select {
@@ -293,9 +253,7 @@ func TestListenOverAPool(t *testing.T) {
 			t.Fatalf("it does not listen: %v", err)
 		}
 		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-done)
 		for _, c := range pool.AcquireAllIdle(t.Context()) {
 			var channels int
 			if err := c.QueryRow(t.Context(), `SELECT COUNT(*) FROM pg_listening_channels()`).Scan(&channels); err != nil || channels != 0 {
@@ -314,28 +272,22 @@ func TestListenReconnects(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- l.Listen(ctx, func() { woken <- struct{}{} }) }()
 	<-woken
-	if _, err := db.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN ' || $1`, l.Channel()); err != nil {
-		t.Fatal(err)
-	}
+	_, err := db.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN ' || $1`, l.Channel())
+	require.NoError(t, err)
 	<-woken // again connected
 	cancel()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, <-done)
 }
 
 // A backlog in a table that autovacuum has not seen is still read by index.
 func TestBacklogOfAFreshTableGetsStatistics(t *testing.T) {
 	l, db := open(t)
-	if _, err := db.Exec(`INSERT INTO log_messages (lane, topic, message_id, message_key, headers, payload)
-		SELECT 0, 't', g::text, 'k', '', 'x' FROM generate_series(1, 3000) AS g`); err != nil {
-		t.Fatal(err)
-	}
+	_, err := db.Exec(`INSERT INTO log_messages (lane, topic, message_id, message_key, headers, payload)
+		SELECT 0, 't', g::text, 'k', '', 'x' FROM generate_series(1, 3000) AS g`)
+	require.NoError(t, err)
 	ids, next := read(t, l, log.Position{}, 1000)
 	more, _ := read(t, l, next, 1000)
-	if len(ids)+len(more) != 2000 {
-		t.Fatalf("read %d and %d rows", len(ids), len(more))
-	}
+	require.Equalf(t, 2000, len(ids)+len(more), "read %d and %d rows", len(ids), len(more))
 	var rows float64
 	if err := db.QueryRow(`SELECT reltuples FROM pg_class WHERE oid = 'log_messages'::regclass`).Scan(&rows); err != nil || rows != 3000 {
 		t.Fatalf("the table has statistics of %v rows (%v), want 3000", rows, err)
@@ -349,33 +301,21 @@ func TestBothScansAgree(t *testing.T) {
 	tx := begin(t, db)
 	empty := entry("empty")
 	empty.Payload, empty.Key, empty.Headers = nil, "", `{"a":"ü"}`
-	if err := l.Append(t.Context(), tx, []log.Entry{empty}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Append(t.Context(), tx, []log.Entry{empty}))
 	commit(t, tx)
 	args := []any{0, "1", 0, 10, 1000, ""}
 	fast, native, err := l.scan(t.Context(), 0, 10, l.sql.openWindow.plain, args)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	rows, err := db.QueryContext(t.Context(), l.sql.openWindow.plain, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer rows.Close()
 	slow, generic, err := collect(rows, 0, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	// Snapshots differ: other transactions of the server go on.
 	a, err := parseHead(native)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b, err := parseHead(generic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(fast) != 3 || a.end != b.end || a.server != b.server || a.end < 3 || a.server == "" {
 		t.Fatalf("read %d rows; heads %q and %q", len(fast), native, generic)
 	}
@@ -385,8 +325,6 @@ func TestBothScansAgree(t *testing.T) {
 			t.Errorf("row %d differs: %+v and %+v", i, a, b)
 		}
 		a.CreatedAt, b.CreatedAt, a.Payload, b.Payload = time.Time{}, time.Time{}, nil, nil
-		if fmt.Sprintf("%+v", a) != fmt.Sprintf("%+v", b) {
-			t.Errorf("row %d differs: %+v and %+v", i, a, b)
-		}
+		assert.Equalf(t, fmt.Sprintf("%+v", b), fmt.Sprintf("%+v", a), "row %d differs: %+v and %+v", i, a, b)
 	}
 }

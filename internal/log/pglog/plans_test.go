@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/log"
 )
 
@@ -19,14 +22,11 @@ var touched = regexp.MustCompile(`Buffers: shared(?: hit=(\d+))?(?: read=(\d+))?
 func explain(t testing.TB, db *sql.DB, mode, statement string, args []any) (plan string, pages int) {
 	t.Helper()
 	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer tx.Rollback()
 	for _, q := range []string{`SET LOCAL plan_cache_mode = ` + mode, `PREPARE looked_at AS ` + statement} {
-		if _, err := tx.ExecContext(t.Context(), q); err != nil {
-			t.Fatal(err)
-		}
+		_, err := tx.ExecContext(t.Context(), q)
+		require.NoError(t, err)
 	}
 	execute := `EXPLAIN (ANALYZE, BUFFERS) EXECUTE looked_at`
 	if len(args) > 0 {
@@ -40,22 +40,15 @@ func explain(t testing.TB, db *sql.DB, mode, statement string, args []any) (plan
 		execute += ` (` + strings.Join(literals, ", ") + `)`
 	}
 	rows, err := tx.QueryContext(t.Context(), execute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for rows.Next() {
 		var line string
-		if err := rows.Scan(&line); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Scan(&line))
 		plan += line + "\n"
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.ExecContext(t.Context(), `DEALLOCATE looked_at`); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, rows.Err())
+	_, err = tx.ExecContext(t.Context(), `DEALLOCATE looked_at`)
+	require.NoError(t, err)
 	m := touched.FindStringSubmatch(plan) // the first line is the whole statement's
 	if m == nil {
 		t.Fatalf("no pages are counted:\n%s", plan)
@@ -105,26 +98,20 @@ func TestPlansUseTheIndexes(t *testing.T) {
 	statements := map[string]statement{}
 	opening := func(name string, at log.Position) {
 		w, err := windowAt(at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text, args := l.sql.openWindow.with([]any{0, w.since.first, w.floor, pages, firstSpan, ""}, &w)
 		statements[name] = statement{text, args, at}
 	}
 	reading := func(name string, at log.Position) {
 		w, err := windowAt(at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text, args := l.sql.readWindow.with([]any{0, w.since.first, w.to, w.floor, w.last, w.end, pages, ""}, &w)
 		statements[name] = statement{text, args, at}
 		statements[name+", whole text"] = statement{l.sql.readWindow.full, append([]any{0, w.since.first, w.to, w.floor, w.last, w.end, pages, ""}, w.since.running), at}
 	}
 	behind := func(name string, at log.Position) {
 		args, err := Behind(at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		statements[name] = statement{l.sql.backlog, append([]any{0, pages}, args...), at}
 	}
 	opening("open a backlog", log.Position{})
@@ -139,9 +126,8 @@ func TestPlansUseTheIndexes(t *testing.T) {
 	statements["ahead"] = statement{l.sql.ahead, []any{0}, log.Position{}}
 	for _, known := range []string{"nothing", "everything"} {
 		if known == "everything" {
-			if _, err := db.Exec(`ANALYZE log_messages`); err != nil {
-				t.Fatal(err)
-			}
+			_, err := db.Exec(`ANALYZE log_messages`)
+			require.NoError(t, err)
 		}
 		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 			for name, s := range statements {
@@ -160,22 +146,16 @@ func TestPlansUseTheIndexes(t *testing.T) {
 // A backlog above all ids in the planner's statistics is read by index, and not sorted.
 func TestPlansWithOldStatistics(t *testing.T) {
 	l, db := open(t)
-	if _, err := db.Exec(`ALTER TABLE log_messages SET (autovacuum_enabled = off)`); err != nil {
-		t.Fatal(err)
-	}
+	_, err := db.Exec(`ALTER TABLE log_messages SET (autovacuum_enabled = off)`)
+	require.NoError(t, err)
 	fill(t, db, "known", 2_000)
-	if _, err := db.Exec(`ANALYZE log_messages`); err != nil {
-		t.Fatal(err)
-	}
+	_, err = db.Exec(`ANALYZE log_messages`)
+	require.NoError(t, err)
 	fill(t, db, "new", 50_000)
 	_, at, err := l.Read(t.Context(), 0, log.Position{}, 10_000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w, err := windowAt(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	args := []any{0, w.since.first, w.to, w.floor, w.last, w.end, 1_000, ""}
 	for text, args := range map[string][]any{l.sql.readWindow.plain: args, l.sql.readWindow.full: append(args, "{5,6}")} {
 		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
@@ -190,33 +170,22 @@ func TestPlansWithOldStatistics(t *testing.T) {
 func TestPlansMadeForAnEmptyTable(t *testing.T) {
 	l, db := open(t)
 	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer conn.Close()
 	for _, q := range []string{`SET plan_cache_mode = force_generic_plan`, `PREPARE counted AS ` + l.sql.backlog, `PREPARE waiting AS ` + l.sql.ahead,
 		`PREPARE opened AS ` + l.sql.openWindow.full, `PREPARE read_on AS ` + l.sql.readWindow.full} {
-		if _, err := conn.ExecContext(t.Context(), q); err != nil {
-			t.Fatal(err)
-		}
+		_, err := conn.ExecContext(t.Context(), q)
+		require.NoError(t, err)
 	}
 	for _, q := range []string{`counted (0, 10, '1', '{}', '1', '{}', '1:1:', 0, 0, 0)`, `waiting (0)`,
 		`opened (0, '1', 0, 10, 1000, '', '{5}')`, `read_on (0, '1', '1:1:', 0, 0, 10, 10, '', '{5}')`} {
 		rows, err := conn.QueryContext(t.Context(), `EXPLAIN EXECUTE `+q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for rows.Next() {
 			var line string
-			if err := rows.Scan(&line); err != nil {
-				t.Fatal(err)
-			}
-			if strings.Contains(line, "Seq Scan on log_messages ") {
-				t.Errorf("%s: %s", q, line)
-			}
+			require.NoError(t, rows.Scan(&line))
+			assert.NotContainsf(t, line, "Seq Scan on log_messages ", "%s: %s", q, line)
 		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Err())
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/sqltx"
@@ -34,9 +37,7 @@ func advanceArgs(l log.Lease, p log.Position) []any {
 func lease(t testing.TB, l *Log, holder string) log.Lease {
 	t.Helper()
 	got, err := l.Lease(t.Context(), log.Cursor{Consumer: "c"}, holder, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return got
 }
 
@@ -50,14 +51,10 @@ func TestMovesBesideAHeldSnapshot(t *testing.T) {
 	hold(t, db)
 	first, _ := buffers(t, db, l.sql.advance, advanceArgs(at, at.Position)...)
 	for range moves {
-		if err := l.Renew(t.Context(), time.Hour, at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.Renew(t.Context(), time.Hour, at))
 	}
 	behind, err := Behind(at.Position)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, args := range map[string][]any{
 		l.sql.advance:  advanceArgs(at, at.Position),
 		l.sql.lease:    {at.Consumer, at.Lane, "me", 3600.0},
@@ -70,9 +67,7 @@ func TestMovesBesideAHeldSnapshot(t *testing.T) {
 		}
 	}
 	var left, newest int
-	if err := db.QueryRow(`SELECT count(*), max(n) FROM log_cursors_progress`).Scan(&left, &newest); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.QueryRow(`SELECT count(*), max(n) FROM log_cursors_progress`).Scan(&left, &newest))
 	if newest < moves || left > 2*sweepEvery+2 {
 		t.Errorf("%d rows of progress are left after %d, want no more than %d", left, newest, 2*sweepEvery+2)
 	}
@@ -84,20 +79,15 @@ func TestSweepDoesNotWait(t *testing.T) {
 	l, db := open(t)
 	at := lease(t, l, "me")
 	holder := begin(t, db)
-	if _, err := holder.Exec(`SELECT 1 FROM log_cursors_progress ORDER BY n DESC LIMIT 1 FOR KEY SHARE`); err != nil {
-		t.Fatal(err)
-	}
+	_, err := holder.Exec(`SELECT 1 FROM log_cursors_progress ORDER BY n DESC LIMIT 1 FOR KEY SHARE`)
+	require.NoError(t, err)
 	left := func() (n int) {
-		if err := db.QueryRow(`SELECT count(*) FROM log_cursors_progress`).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, db.QueryRow(`SELECT count(*) FROM log_cursors_progress`).Scan(&n))
 		return n
 	}
 	renew := func(times int) {
 		for range times {
-			if err := l.Renew(t.Context(), time.Hour, at); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, l.Renew(t.Context(), time.Hour, at))
 		}
 	}
 	renew(4 * sweepEvery)
@@ -132,12 +122,8 @@ func TestOldSnapshotMovesNothing(t *testing.T) {
 		}
 		return l.Advance(ctx, old, old.Position, time.Hour)
 	}, sqltx.Options{Isolation: sql.LevelRepeatableRead, Attempts: 1})
-	if err == nil {
-		t.Fatal("a lease that was lost long ago moved the cursor")
-	}
-	if again := lease(t, l, "new"); again.Token != old.Token+2 {
-		t.Errorf("the token is %d, want %d", again.Token, old.Token+2)
-	}
+	require.Error(t, err, "a lease that was lost long ago moved the cursor")
+	assert.Equal(t, old.Token+2, lease(t, l, "new").Token, "the token")
 }
 
 // A lease ends with the server on which it was taken, when the cursor is not at the holder's
@@ -184,17 +170,13 @@ func TestAnotherServerOrPlaceIsRefused(t *testing.T) {
 	}
 	// None of these calls moved the cursor, and a repeated move is accepted.
 	for range 2 {
-		if err := l.Advance(ctx, at, page[1].Position, time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.Advance(ctx, at, page[1].Position, time.Hour))
 	}
 	if err := l.Renew(ctx, time.Hour, at); !is(err, log.ErrLeaseLost) {
 		t.Errorf("renew from where it stood before: %v, want ErrLeaseLost", err)
 	}
 	// A lease of another server with the same token does not release this one either.
-	if err := l.Release(ctx, from(func(l *log.Lease) { l.Position.Server = "another" })); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Release(ctx, from(func(l *log.Lease) { l.Position.Server = "another" })))
 	if _, err := l.Lease(ctx, at.Cursor, "you", time.Hour); !is(err, log.ErrLeaseHeld) {
 		t.Errorf("lease after a release on another server: %v, want ErrLeaseHeld", err)
 	}
@@ -218,9 +200,7 @@ func TestConcurrentStatementsOfOneHolder(t *testing.T) {
 		}()
 	}
 	for range 4 {
-		if err := <-errs; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-errs)
 	}
 	var newest int
 	if err := db.QueryRow(`SELECT max(n) FROM log_cursors_progress`).Scan(&newest); err != nil || newest < 401 {
@@ -235,9 +215,7 @@ func TestANewHolderWaitsForTheWork(t *testing.T) {
 	add(t, l, db, "a", "b")
 	at := lease(t, l, "me")
 	page, _, err := l.Read(t.Context(), 0, at.Position, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	taken := make(chan log.Lease)
 	err = sqltx.Do(t.Context(), db, func(ctx context.Context, _ *sql.Tx) error {
 		if err := l.Advance(ctx, at, page[0].Position, 0); err != nil {
@@ -247,9 +225,7 @@ func TestANewHolderWaitsForTheWork(t *testing.T) {
 			for {
 				got, err := l.Lease(t.Context(), at.Cursor, "you", time.Hour)
 				if !is(err, log.ErrLeaseHeld) {
-					if err != nil {
-						t.Error(err)
-					}
+					assert.NoError(t, err)
 					taken <- got
 					return
 				}
@@ -261,9 +237,7 @@ func TestANewHolderWaitsForTheWork(t *testing.T) {
 		}
 		return waiting(ctx, db)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got := <-taken; got.Position.ID != page[0].Position.ID || got.Token != at.Token+1 {
 		t.Errorf("the new holder begins at %+v, want behind the row that was done", got)
 	}
@@ -287,37 +261,24 @@ func waiting(ctx context.Context, db *sql.DB) error {
 func TestMigrationCarriesCursorsOver(t *testing.T) {
 	db := servicetest.Postgres(t)
 	l, err := New(db, tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	set, err := l.Migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	before := set
 	schema, err := fs.ReadFile(set.FS, "0001_log.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	before.FS = fstest.MapFS{"0001_log.sql": {Data: schema}}
-	if err := before.Up(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, before.Up(t.Context(), db))
 	add(t, l, db, "done", "open")
-	if _, err := db.Exec(`INSERT INTO log_cursors (consumer, lane, system_id, window_to, window_end, last_id, lease_holder, lease_token, lease_until)
-		SELECT 'c', 0, system_identifier, pg_current_snapshot(), 2, 1, 'old', 7, 'infinity' FROM pg_control_system()`); err != nil {
-		t.Fatal(err)
-	}
-	if err := set.Up(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
+	_, err = db.Exec(`INSERT INTO log_cursors (consumer, lane, system_id, window_to, window_end, last_id, lease_holder, lease_token, lease_until)
+		SELECT 'c', 0, system_identifier, pg_current_snapshot(), 2, 1, 'old', 7, 'infinity' FROM pg_control_system()`)
+	require.NoError(t, err)
+	require.NoError(t, set.Up(t.Context(), db))
 	if _, err := l.Lease(t.Context(), log.Cursor{Consumer: "c"}, "new", time.Hour); !is(err, log.ErrLeaseHeld) {
 		t.Errorf("the lease of the old release is not respected: %v", err)
 	}
 	at := lease(t, l, "old")
-	if at.Token != 8 {
-		t.Errorf("the token is %d, want 8", at.Token)
-	}
+	assert.EqualValues(t, 8, at.Token, "the token")
 	ids, _ := read(t, l, at.Position, 10)
 	want(t, ids, "open")
 	for _, old := range []string{
@@ -338,12 +299,9 @@ func TestADeletedCursorStartsAgain(t *testing.T) {
 	add(t, l, db, "a", "b")
 	at := lease(t, l, "me")
 	_, next := read(t, l, at.Position, 10)
-	if err := l.Advance(t.Context(), at, next, time.Hour); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec(`DELETE FROM log_cursors`); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Advance(t.Context(), at, next, time.Hour))
+	_, err := db.Exec(`DELETE FROM log_cursors`)
+	require.NoError(t, err)
 	at.Position = next
 	if err := l.Renew(t.Context(), time.Hour, at); !is(err, log.ErrLeaseLost) {
 		t.Errorf("renew: %v, want ErrLeaseLost", err)

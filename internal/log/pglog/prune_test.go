@@ -5,15 +5,16 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // fillAged appends n rows of an age to lane 0 at once.
 func fillAged(t testing.TB, db *sql.DB, n int, age time.Duration) {
 	t.Helper()
-	if _, err := db.ExecContext(t.Context(), `INSERT INTO log_messages (lane, topic, message_id, message_key, headers, payload, created_at)
-		SELECT 0, 't', g::text, 'k', '', 'x', clock_timestamp() - make_interval(secs => $2) FROM generate_series(1, $1::integer) AS g`, n, age.Seconds()); err != nil {
-		t.Fatal(err)
-	}
+	_, err := db.ExecContext(t.Context(), `INSERT INTO log_messages (lane, topic, message_id, message_key, headers, payload, created_at)
+		SELECT 0, 't', g::text, 'k', '', 'x', clock_timestamp() - make_interval(secs => $2) FROM generate_series(1, $1::integer) AS g`, n, age.Seconds())
+	require.NoError(t, err)
 }
 
 // standAt puts a cursor of lane 0 behind all present rows.
@@ -23,9 +24,8 @@ func standAt(t testing.TB, db *sql.DB, consumer string) {
 		`INSERT INTO log_cursors (consumer, lane, system_id) SELECT '%s', 0, system_identifier FROM pg_control_system()`,
 		`INSERT INTO log_cursors_progress (consumer, lane, n, window_from) VALUES ('%s', 0, 0, pg_current_snapshot())`,
 	} {
-		if _, err := db.ExecContext(t.Context(), fmt.Sprintf(s, consumer)); err != nil {
-			t.Fatal(err)
-		}
+		_, err := db.ExecContext(t.Context(), fmt.Sprintf(s, consumer))
+		require.NoError(t, err)
 	}
 }
 
@@ -33,9 +33,7 @@ func pruneAll(t testing.TB, l *Log, before time.Time, chunk int) (deleted int) {
 	t.Helper()
 	for {
 		n, err := l.Prune(t.Context(), 0, before, chunk)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if deleted += n; n < chunk {
 			return deleted
 		}
@@ -51,17 +49,14 @@ func TestPruneReadsWhatItDeletes(t *testing.T) {
 	fillAged(t, db, rows-kept, time.Hour)
 	fillAged(t, db, kept, 0)
 	standAt(t, db, "c")
-	if _, err := db.Exec(`VACUUM ANALYZE log_messages`); err != nil {
-		t.Fatal(err)
-	}
+	_, err := db.Exec(`VACUUM ANALYZE log_messages`)
+	require.NoError(t, err)
 	hold(t, db)
 	old := time.Now().Add(-30 * time.Minute)
 	look := func(l *Log, when string, most int) {
 		t.Helper()
 		at, err := l.placeOf(t.Context(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if n, plan := buffers(t, db, l.sql.prune, 0, old, chunk, at.id); n > most {
 			t.Errorf("%s a chunk looks at %d pages, want at most %d:\n%s", when, n, most, plan)
 		}
@@ -72,9 +67,7 @@ func TestPruneReadsWhatItDeletes(t *testing.T) {
 	}
 	look(l, "behind dead rows", chunk)
 	fresh, err := New(db, tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	look(fresh, "in a new process, behind dead rows,", chunk)
 	if n := pruneAll(t, fresh, time.Now(), chunk); n != kept {
 		t.Errorf("the new process pruned %d rows, want the other %d", n, kept)
@@ -103,9 +96,7 @@ func TestLateRowsArePruned(t *testing.T) {
 		t.Helper()
 		got, next := read(t, l, at.Position, 10)
 		want(t, got, ids...)
-		if err := l.Advance(t.Context(), at, next, time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.Advance(t.Context(), at, next, time.Hour))
 		at.Position = next
 	}
 	prune := func(l *Log, limit, want int, when string) {
@@ -117,15 +108,11 @@ func TestLateRowsArePruned(t *testing.T) {
 	forward("a", "b")
 	prune(l, 10, 2, "what was read")
 	commit(t, late)
-	if err := rolled.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, rolled.Rollback())
 	prune(l, 10, 0, "the late rows are not read yet")
 	forward("late", "late too")
 	other, err := New(db, tables) // continues from the stored place
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	prune(other, 1, 1, "the first late row, in a new process")
 	prune(l, 10, 1, "the second late row")
 	prune(l, 10, 0, "nothing is left")
@@ -157,9 +144,8 @@ func TestPruneSparesACursorWithoutProgress(t *testing.T) {
 	l, db := open(t)
 	add(t, l, db, "a")
 	lease(t, l, "me")
-	if _, err := db.Exec(`DELETE FROM log_cursors_progress`); err != nil {
-		t.Fatal(err)
-	}
+	_, err := db.Exec(`DELETE FROM log_cursors_progress`)
+	require.NoError(t, err)
 	if n, err := l.Prune(t.Context(), 0, time.Now().Add(time.Hour), 10); err != nil || n != 0 {
 		t.Errorf("pruned %d (%v)", n, err)
 	}

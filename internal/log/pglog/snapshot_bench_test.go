@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/log"
 )
 
@@ -42,11 +44,8 @@ func BenchmarkAdvanceBesideASnapshot(b *testing.B) {
 func hold(t testing.TB, db *sql.DB) {
 	t.Helper()
 	tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { tx.Rollback() })
-	if _, err := tx.ExecContext(t.Context(), `SELECT 1`); err != nil {
-		t.Fatal(err)
-	}
+	_, err = tx.ExecContext(t.Context(), `SELECT 1`)
+	require.NoError(t, err)
 }

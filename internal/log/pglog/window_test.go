@@ -10,6 +10,9 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
@@ -22,9 +25,7 @@ func fill(t testing.TB, x interface {
 	t.Helper()
 	_, err := x.ExecContext(t.Context(), `INSERT INTO log_messages (lane, topic, message_id, message_key, headers, payload)
 		SELECT 0, 't', $1::text || g, 'k' || g % 7, '', 'x' FROM generate_series(1, $2::int) AS g`, prefix, n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // drain reads until a read opens a window that is empty.
@@ -56,9 +57,7 @@ func TestLateRowsAmongManyRetained(t *testing.T) {
 	at := log.Position{}
 	for read := 0; read < 300_000; {
 		entries, next, err := l.Read(t.Context(), 0, at, 50_000)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		read, at = read+len(entries), next
 	}
 	ids, at := drain(t, l, at, 10)
@@ -69,9 +68,7 @@ func TestLateRowsAmongManyRetained(t *testing.T) {
 	add(t, l, db, "new 1")
 	commit(t, early)
 	commit(t, among)
-	if err := gone.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, gone.Rollback())
 	add(t, l, db, "new 2", "new 3")
 	for _, max := range []int{1, 2, 3, 100} {
 		ids, end := drain(t, l, at, max)
@@ -79,9 +76,8 @@ func TestLateRowsAmongManyRetained(t *testing.T) {
 		add(t, l, db, fmt.Sprint("next ", max))
 		ids, _ = drain(t, l, end, max)
 		want(t, ids, fmt.Sprint("next ", max))
-		if _, err := db.Exec(`DELETE FROM log_messages WHERE message_id LIKE 'next%'`); err != nil {
-			t.Fatal(err)
-		}
+		_, err := db.Exec(`DELETE FROM log_messages WHERE message_id LIKE 'next%'`)
+		require.NoError(t, err)
 	}
 }
 
@@ -94,9 +90,8 @@ func TestLateRowsOfTheNewestTransaction(t *testing.T) {
 	for n := range 20 { // other transactions of the server may end in between
 		older, newest := begin(t, db), begin(t, db)
 		for _, tx := range []*sql.Tx{older, newest} {
-			if _, err := tx.Exec(`SELECT pg_current_xact_id()`); err != nil {
-				t.Fatal(err)
-			}
+			_, err := tx.Exec(`SELECT pg_current_xact_id()`)
+			require.NoError(t, err)
 		}
 		appendTo(t, l, newest, fmt.Sprint("newest ", n))
 		appendTo(t, l, older, fmt.Sprint("older ", n))
@@ -133,19 +128,14 @@ func TestXidComesBeforeID(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn, err := db.Conn(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer conn.Close()
 			var pid int
-			if err := conn.QueryRowContext(t.Context(), `SELECT pg_backend_pid()`).Scan(&pid); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, conn.QueryRowContext(t.Context(), `SELECT pg_backend_pid()`).Scan(&pid))
 			// No session gets an id while the sequence is being altered.
 			holder := begin(t, db)
-			if _, err := holder.Exec(`ALTER SEQUENCE log_messages_ids CACHE 1`); err != nil {
-				t.Fatal(err)
-			}
+			_, err = holder.Exec(`ALTER SEQUENCE log_messages_ids CACHE 1`)
+			require.NoError(t, err)
 			done := make(chan error, 1)
 			go func() { done <- write(context.WithoutCancel(t.Context()), conn) }()
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -155,22 +145,14 @@ func TestXidComesBeforeID(t *testing.T) {
 				var waits bool
 				err := db.QueryRowContext(ctx, `SELECT wait_event_type IS NOT DISTINCT FROM 'Lock', backend_xid FROM pg_stat_activity WHERE pid = $1`, pid).
 					Scan(&waits, &xid)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if waits {
 					looks++
 				}
 			}
-			if !xid.Valid {
-				t.Error("the statement waits for its id and has no xid yet")
-			}
-			if err := holder.Rollback(); err != nil {
-				t.Fatal(err)
-			}
-			if err := <-done; err != nil {
-				t.Fatal(err)
-			}
+			assert.True(t, xid.Valid, "the statement waits for its id and has no xid yet")
+			require.NoError(t, holder.Rollback())
+			require.NoError(t, <-done)
 		})
 	}
 }
@@ -181,13 +163,12 @@ func TestManySubtransactionsAreNotListed(t *testing.T) {
 	db.SetMaxOpenConns(8)
 	loader := begin(t, db)
 	appendTo(t, l, loader, "loaded")
-	if _, err := loader.Exec(`DO $$ BEGIN
+	_, err := loader.Exec(`DO $$ BEGIN
 		FOR i IN 1..3000 LOOP
 			BEGIN PERFORM pg_current_xact_id(); CREATE TEMP TABLE IF NOT EXISTS touched (n int); INSERT INTO touched VALUES (i);
 			EXCEPTION WHEN division_by_zero THEN NULL; END;
-		END LOOP; END $$`); err != nil {
-		t.Fatal(err)
-	}
+		END LOOP; END $$`)
+	require.NoError(t, err)
 	ids, at := drain(t, l, log.Position{}, 10)
 	want(t, ids)
 	if n := strings.Count(at.From, ","); n > maxUnlisted || at.Floor < 1 {
@@ -206,9 +187,7 @@ func TestPositionsWithoutAFloor(t *testing.T) {
 	appendTo(t, l, late, "late")
 	add(t, l, db, "a", "b")
 	var old log.Position
-	if err := db.QueryRow(`SELECT pg_current_snapshot()`).Scan(&old.From); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.QueryRow(`SELECT pg_current_snapshot()`).Scan(&old.From))
 	_, kept := drain(t, l, log.Position{}, 10)
 	forgotten := kept
 	forgotten.Floor = 0
@@ -220,16 +199,12 @@ func TestPositionsWithoutAFloor(t *testing.T) {
 	for name, at := range map[string]log.Position{"kept": kept, "before floors": old, "forgotten": forgotten, "of another position": wrong} {
 		for _, max := range []int{1, 10} {
 			ids, _ := drain(t, l, at, max)
-			if fmt.Sprint(ids) != "[late late 2 c d]" {
-				t.Errorf("%s, %d at a time: read %v", name, max, ids)
-			}
+			assert.Equalf(t, "[late late 2 c d]", fmt.Sprint(ids), "%s, %d at a time: read %v", name, max, ids)
 		}
 	}
 	// A window that the previous release opened.
 	var to string
-	if err := db.QueryRow(`SELECT pg_current_snapshot()`).Scan(&to); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.QueryRow(`SELECT pg_current_snapshot()`).Scan(&to))
 	open := log.Position{From: old.From, To: to, End: 6, ID: 1}
 	add(t, l, db, "e")
 	ids, _ := drain(t, l, open, 2)
@@ -243,24 +218,21 @@ func TestSequenceBehindItsRows(t *testing.T) {
 	add(t, l, db, "a", "b", "c")
 	_, at := drain(t, l, log.Position{}, 10)
 	for _, s := range []string{`DELETE FROM log_messages`, `ALTER SEQUENCE log_messages_ids RESTART`} {
-		if _, err := db.Exec(s); err != nil {
-			t.Fatal(err)
-		}
+		_, err := db.Exec(s)
+		require.NoError(t, err)
 	}
 	add(t, l, db, "again 1")
 	ids, _ := drain(t, l, at, 10)
 	want(t, ids, "again 1")
-	if _, err := db.Exec(`INSERT INTO log_messages (id, lane, topic, message_id, message_key, headers, payload)
-		VALUES (1000, 0, 't', 'copied', 'k', '', 'x')`); err != nil {
-		t.Fatal(err)
-	}
+	_, err := db.Exec(`INSERT INTO log_messages (id, lane, topic, message_id, message_key, headers, payload)
+		VALUES (1000, 0, 't', 'copied', 'k', '', 'x')`)
+	require.NoError(t, err)
 	ids, at = drain(t, l, at, 10)
 	want(t, ids, "again 1", "copied")
 	// Another lane, without such rows, is read from a floor.
-	if _, err := db.Exec(`INSERT INTO log_messages (lane, topic, message_id, message_key, headers, payload)
-		VALUES (1, 't', 'elsewhere', 'k', '', 'x')`); err != nil {
-		t.Fatal(err)
-	}
+	_, err = db.Exec(`INSERT INTO log_messages (lane, topic, message_id, message_key, headers, payload)
+		VALUES (1, 't', 'elsewhere', 'k', '', 'x')`)
+	require.NoError(t, err)
 	entries, next, err := l.Read(t.Context(), 1, log.Position{}, 10)
 	if err != nil || len(entries) != 1 || next.Floor == 0 {
 		t.Errorf("read %d entries of another lane up to %+v (%v), want 1 and a floor", len(entries), next, err)
@@ -278,15 +250,12 @@ func TestReadPassesOverWhatIsNotYetThere(t *testing.T) {
 	writer := begin(t, db)
 	fill(t, writer, "open", 2*firstSpan+10)
 	add(t, l, db, "a")
-	if _, err := db.Exec(`SELECT setval('log_messages_ids', 1000000000000)`); err != nil {
-		t.Fatal(err)
-	}
+	_, err := db.Exec(`SELECT setval('log_messages_ids', 1000000000000)`)
+	require.NoError(t, err)
 	add(t, l, db, "b")
 	ids, at := read(t, l, log.Position{}, 10)
 	want(t, ids, "a", "b")
-	if err := writer.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, writer.Rollback())
 	add(t, l, db, "c")
 	ids, _ = drain(t, l, at, 10)
 	want(t, ids, "c")
@@ -297,9 +266,8 @@ func TestReadPassesOverWhatIsNotYetThere(t *testing.T) {
 func TestFailedReadKeepsItsProgress(t *testing.T) {
 	l, db := open(t)
 	add(t, l, db, "a")
-	if _, err := db.Exec(`SELECT setval('log_messages_ids', 1000000000)`); err != nil {
-		t.Fatal(err)
-	}
+	_, err := db.Exec(`SELECT setval('log_messages_ids', 1000000000)`)
+	require.NoError(t, err)
 	add(t, l, db, "b")
 	broken := Log{db: l.db, tables: l.tables, sql: l.sql}
 	broken.sql.readWindow = variants{plain: `SELECT 1/0`, full: `SELECT 1/0`}
@@ -320,42 +288,28 @@ func TestFailedReadKeepsItsProgress(t *testing.T) {
 func TestMigrationCarriesOver(t *testing.T) {
 	db := servicetest.Postgres(t)
 	l, err := New(db, tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	set, err := l.Migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	before := set
 	first, err := fs.ReadFile(set.FS, "0001_log.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	before.FS = fstest.MapFS{"0001_log.sql": {Data: first}}
-	if err := before.Up(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, before.Up(t.Context(), db))
 	// Rows of another table: a late transaction that is open during the migration.
 	late := begin(t, db)
-	if _, err := late.Exec(`SELECT pg_current_xact_id()`); err != nil {
-		t.Fatal(err)
-	}
+	_, err = late.Exec(`SELECT pg_current_xact_id()`)
+	require.NoError(t, err)
 	fill(t, db, "", 5)
-	if _, err := db.Exec(`INSERT INTO log_cursors (consumer, lane, system_id, window_to, window_end, last_id)
-		SELECT 'c', 0, system_identifier, pg_current_snapshot(), 5, 3 FROM pg_control_system()`); err != nil {
-		t.Fatal(err)
-	}
-	if err := set.Up(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
+	_, err = db.Exec(`INSERT INTO log_cursors (consumer, lane, system_id, window_to, window_end, last_id)
+		SELECT 'c', 0, system_identifier, pg_current_snapshot(), 5, 3 FROM pg_control_system()`)
+	require.NoError(t, err)
+	require.NoError(t, set.Up(t.Context(), db))
 	appendTo(t, l, late, "late")
 	add(t, l, db, "new")
 	commit(t, late)
 	lease, err := l.Lease(t.Context(), log.Cursor{Consumer: "c"}, "me", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ids, at := drain(t, l, lease.Position, 2)
 	want(t, ids, "4", "5", "late", "new")
 	var last int64

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/log"
@@ -32,9 +34,7 @@ func open(t testing.TB, tables sqllog.Tables) (l *sqlitelog.Log, db *sql.DB, pat
 	t.Helper()
 	path, db = servicetest.SQLite(t)
 	l, err := sqlitelog.New(db, tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	logtest.Migrate(t, l, db)
 	return l.WithReader(reader(t, path)), db, path
 }
@@ -42,9 +42,7 @@ func open(t testing.TB, tables sqllog.Tables) (l *sqlitelog.Log, db *sql.DB, pat
 func reader(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	r, err := sqlitedb.OpenReader(path, sqlitedb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { r.Close() })
 	return r
 }
@@ -58,9 +56,7 @@ func add(t testing.TB, l *sqlitelog.Log, db *sql.DB, lane int, ids ...string) {
 	err := sqltx.Do(context.Background(), db, func(ctx context.Context, tx *sql.Tx) error {
 		return l.Append(ctx, tx, entries)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 func TestConformance(t *testing.T) {
@@ -80,9 +76,7 @@ func TestWithoutReader(t *testing.T) {
 			l, db, _ := open(t, logtest.Tables)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			if err := c.Check(ctx, &logtest.Fixture{Log: l.WithReader(db), DB: db}); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, c.Check(ctx, &logtest.Fixture{Log: l.WithReader(db), DB: db}))
 		})
 	}
 }
@@ -117,9 +111,7 @@ func TestAppendMany(t *testing.T) {
 		t.Fatalf("read %d entries (%v), want %d", len(entries), err, total)
 	}
 	for i, e := range entries {
-		if e.MessageID != want[i] {
-			t.Fatalf("entry %d is %s", i, e.MessageID)
-		}
+		require.Equalf(t, want[i], e.MessageID, "entry %d is %s", i, e.MessageID)
 	}
 }
 
@@ -127,13 +119,9 @@ func TestReadBesideWriter(t *testing.T) {
 	l, db, _ := open(t, tables)
 	add(t, l, db, 1, "a")
 	tx, err := db.Begin() // takes the only connection and the write lock
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer tx.Rollback()
-	if err := l.Append(t.Context(), tx, []log.Entry{{Lane: 1, Topic: "t", MessageID: "b"}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Append(t.Context(), tx, []log.Entry{{Lane: 1, Topic: "t", MessageID: "b"}}))
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	entries, _, err := l.Read(ctx, 1, log.Position{}, 10)
@@ -148,13 +136,10 @@ func TestReadBesideWriter(t *testing.T) {
 func TestStandbyDoesNotWrite(t *testing.T) {
 	l, db, _ := open(t, tables)
 	c := log.Cursor{Consumer: "c", Lane: 1}
-	if _, err := l.Lease(t.Context(), c, "holder", time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	_, err := l.Lease(t.Context(), c, "holder", time.Minute)
+	require.NoError(t, err)
 	tx, err := db.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer tx.Rollback()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
@@ -166,9 +151,8 @@ func TestStandbyDoesNotWrite(t *testing.T) {
 func TestRebase(t *testing.T) {
 	l, db, _ := open(t, tables)
 	add(t, l, db, 1, "old 1", "old 2")
-	if _, err := db.Exec(`UPDATE log_messages SET created_at = created_at - 3600000000`); err != nil {
-		t.Fatal(err)
-	}
+	_, err := db.Exec(`UPDATE log_messages SET created_at = created_at - 3600000000`)
+	require.NoError(t, err)
 	add(t, l, db, 1, "new 1", "new 2")
 	c := log.Cursor{Consumer: "c", Lane: 1}
 	for _, tc := range []struct {
@@ -180,15 +164,9 @@ func TestRebase(t *testing.T) {
 		{time.Now().Add(time.Minute), 0},
 	} {
 		held, err := l.Lease(t.Context(), c, "me", time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Rebase(t.Context(), c, tc.since); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Renew(t.Context(), time.Minute, held); !errors.Is(err, log.ErrLeaseLost) {
-			t.Errorf("renewing a rebased cursor's lease: %v, want %v", err, log.ErrLeaseLost)
-		}
+		require.NoError(t, err)
+		require.NoError(t, l.Rebase(t.Context(), c, tc.since))
+		assert.ErrorIs(t, l.Renew(t.Context(), time.Minute, held), log.ErrLeaseLost, "renewing a rebased cursor's lease")
 		if n, _, err := l.Backlog(t.Context(), c, 1, 10); err != nil || n != tc.want {
 			t.Errorf("rebased to %v: the backlog is %d (%v), want %d", tc.since, n, err, tc.want)
 		}
@@ -200,43 +178,24 @@ func TestCopyGoesOn(t *testing.T) {
 	add(t, lg, db, 1, "a", "b", "c")
 	c := log.Cursor{Consumer: "c", Lane: 1}
 	l, err := lg.Lease(t.Context(), c, "me", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	page, _, err := lg.Read(t.Context(), 1, l.Position, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := lg.Advance(t.Context(), l, page[1].Position, time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	if err := lg.Release(t.Context(), l); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec(`PRAGMA wal_checkpoint(TRUNCATE)`); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, lg.Advance(t.Context(), l, page[1].Position, time.Minute))
+	require.NoError(t, lg.Release(t.Context(), l))
+	_, err = db.Exec(`PRAGMA wal_checkpoint(TRUNCATE)`)
+	require.NoError(t, err)
 	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	copied := filepath.Join(t.TempDir(), "copy.db")
-	if err := os.WriteFile(copied, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(copied, content, 0o600))
 	other, err := sqlitedb.Open(copied, sqlitedb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer other.Close()
 	copyLog, err := sqlitelog.New(other, tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l, err = copyLog.Lease(t.Context(), c, "elsewhere", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	page, _, err = copyLog.Read(t.Context(), 1, l.Position, 10)
 	if err != nil || len(page) != 1 || page[0].MessageID != "c" {
 		t.Fatalf("the copy reads %v (%v), want c", page, err)
@@ -246,19 +205,11 @@ func TestCopyGoesOn(t *testing.T) {
 func TestPrintedSchemaIsTheLog(t *testing.T) {
 	l, _, _ := open(t, tables)
 	set, err := l.Migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var script strings.Builder
-	if err := set.Print(&script); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, set.Print(&script))
 	for _, want := range []string{"CREATE TABLE log_messages", "CREATE TABLE log_cursors", set.Table()} {
-		if !strings.Contains(script.String(), want) {
-			t.Errorf("the printed schema lacks %q", want)
-		}
+		assert.Contains(t, script.String(), want, "the printed schema lacks")
 	}
-	if set.Table() != "millrace_test_log_version" {
-		t.Errorf("the version table is %s", set.Table())
-	}
+	assert.Equal(t, "millrace_test_log_version", set.Table(), "the version table")
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/internal/log/sqlitelog"
 )
 
@@ -37,9 +39,7 @@ func TestWatch(t *testing.T) {
 		t.Errorf("lanes after the last: %v up to %d (%v), want none", lanes, last, err)
 	}
 	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("Watch returned %v, want context.Canceled", err)
-	}
+	assert.ErrorIs(t, <-ended, context.Canceled, "Watch")
 }
 
 // A watcher whose connection breaks opens another, and reports changes that it may have missed.

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/hostiletest"
 	"github.com/millrace-go/millrace/internal/log/sqllog"
 )
@@ -11,9 +13,7 @@ import (
 // Every name in SQL text is plain, or is refused with the name of its field.
 func TestHostileTables(t *testing.T) {
 	good := sqllog.Tables{Messages: "outbox_messages", Cursors: "outbox_cursors", Package: "outbox", Labels: []string{"event_type"}}
-	if err := good.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, good.Validate())
 	for _, name := range hostiletest.SQL() {
 		for field, tables := range map[string]sqllog.Tables{
 			"Messages":  {Messages: name, Cursors: good.Cursors, Package: good.Package},

@@ -3,6 +3,8 @@ package cloudeventstest
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/event"
 )
 
@@ -23,11 +25,7 @@ func FuzzSDK(f *testing.F) {
 			return
 		}
 		msg, err := event.Structured{MaxSize: unlimited}.Encode(e)
-		if err != nil {
-			t.Fatalf("cannot write what was read: %v\n%+v", err, e)
-		}
-		if err := readWithSDK(msg.Payload, canonical(e, true)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoErrorf(t, err, "cannot write what was read: %v\n%+v", err, e)
+		require.NoError(t, readWithSDK(msg.Payload, canonical(e, true)))
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/binding"
 	sdkhttp "github.com/cloudevents/sdk-go/v2/protocol/http"
 	"github.com/cloudevents/sdk-go/v2/types"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/millrace-go/millrace/event"
@@ -25,13 +26,9 @@ func TestSDKReadsBinary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := anyEvent().Draw(t, "event")
 		msg, err := event.Binary{Binding: event.HTTPBinding}.Encode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "http://a.example", bytes.NewReader(msg.Payload))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for k, v := range msg.Metadata {
 			req.Header.Set(k, v)
 		}
@@ -43,9 +40,7 @@ func TestSDKReadsBinary(t *testing.T) {
 			t.Fatalf("the SDK does not accept it: %v\n%v", err, msg.Metadata)
 		}
 		got, err := attributesOfSDK(read)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want := attributesOf(canonical(e, false))
 		want["source"] = e.Source
 		if e.DataSchema != "" {
@@ -67,9 +62,7 @@ func TestSDKReadsBinary(t *testing.T) {
 				}
 			}
 		}
-		if err := sameAttributes(got, want); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, sameAttributes(got, want))
 		if !bytes.Equal(read.Data(), e.Data) {
 			t.Fatalf("data %q, want %q", read.Data(), e.Data)
 		}
@@ -86,12 +79,8 @@ func TestReadsBinaryOfSDK(t *testing.T) {
 			want.SetSource("/a/b")
 		}
 		req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "http://a.example", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := sdkhttp.WriteRequest(binding.WithForceBinary(context.Background()), (*binding.EventMessage)(&want), req); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, sdkhttp.WriteRequest(binding.WithForceBinary(context.Background()), (*binding.EventMessage)(&want), req))
 		var body []byte
 		if req.Body != nil {
 			if body, err = io.ReadAll(req.Body); err != nil {

@@ -15,6 +15,8 @@ import (
 	"github.com/cloudevents/sdk-go/v2/binding/format"
 	sdk "github.com/cloudevents/sdk-go/v2/event"
 	"github.com/cloudevents/sdk-go/v2/types"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/millrace-go/millrace/event"
@@ -105,12 +107,8 @@ func TestSDKReadsStructured(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := anyEvent().Draw(t, "event")
 		msg, err := event.Structured{}.Encode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := readWithSDK(msg.Payload, canonical(e, true)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, readWithSDK(msg.Payload, canonical(e, true)))
 	})
 }
 
@@ -167,9 +165,7 @@ func anySDKEvent(plain *rapid.Generator[string]) *rapid.Generator[sdk.Event] {
 		case 5:
 			e.DataEncoded = []byte(`{"implied":"type"}`)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return e
 	})
 }
@@ -212,24 +208,16 @@ func TestReadsStructuredOfSDK(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := anySDKEvent(draw.Text()).Draw(t, "event")
 		doc, err := format.JSON.Marshal(&want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got, err := event.Decode(structured(doc))
-		if err != nil {
-			t.Fatalf("%v\n%s", err, doc)
-		}
+		require.NoErrorf(t, err, "%v\n%s", err, doc)
 		if err := sameAsSDK(got, &want); err != nil {
 			t.Fatalf("%v\n%s", err, doc)
 		}
 		// The event can be passed on: the SDK reads Millrace's encoding of it.
 		msg, err := event.Structured{}.Encode(got)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := readWithSDK(msg.Payload, got); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, readWithSDK(msg.Payload, got))
 	})
 }
 
@@ -244,11 +232,7 @@ func TestSDKTime(t *testing.T) {
 		e := event.Event{ID: "1", Type: "T", Source: "s"}
 		e.Time = at
 		msg, err := event.Structured{}.Encode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := readWithSDK(msg.Payload, canonical(e, true)); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, err)
+		assert.NoError(t, readWithSDK(msg.Payload, canonical(e, true)))
 	}
 }

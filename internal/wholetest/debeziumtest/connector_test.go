@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
@@ -97,25 +99,19 @@ func TestConnector(t *testing.T) {
 func publishes(t *testing.T, from source, status bool, connect, brokers string) {
 	databaseURL := from.url(t)
 	db, err := from.open(databaseURL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() }) //nolint:errcheck // what is in it is dropped next
 	store, err := from.store(db, status)
 	if err == nil {
 		err = store.Migrate(t.Context())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	topic := "cdc-" + uuid.NewString()[:8]
 	consumer := open(t, brokers, topic)
 	register(t, connect, from, db, options(t, from, db, databaseURL, status, brokers))
 
 	ob, err := outbox.New(store, outbox.Config{Topic: topic})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := appendAll(t, db, ob)
 	expect(t, consumer, topic, want)
 }
@@ -124,17 +120,13 @@ func publishes(t *testing.T, from source, status bool, connect, brokers string) 
 func options(t *testing.T, from source, db *sql.DB, raw string, status bool, brokers string) debezium.Options {
 	t.Helper()
 	u, err := url.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	addr := u.Host
 	if seen := os.Getenv(from.seen); seen != "" {
 		addr = seen
 	}
 	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if seen := os.Getenv("MILLRACE_CONNECT_BROKERS"); seen != "" {
 		brokers = seen
 	}
@@ -142,9 +134,7 @@ func options(t *testing.T, from source, db *sql.DB, raw string, status bool, bro
 		Dialect: from.dialect, Status: status, Name: "cdc-" + uuid.NewString()[:8], Brokers: brokers, ServerID: 1000 + rand.IntN(1<<20),
 		Host: host, Port: port, User: u.User.Username(), DatabaseName: strings.TrimPrefix(u.Path, "/"),
 	}
-	if err := db.QueryRow(from.schema).Scan(&o.Schema); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.QueryRow(from.schema).Scan(&o.Schema))
 	return o
 }
 
@@ -152,17 +142,11 @@ func options(t *testing.T, from source, db *sql.DB, raw string, status bool, bro
 func open(t *testing.T, brokers, topic string) *bus.Bus {
 	t.Helper()
 	b, err := bus.Open(t.Context(), "kafka://"+brokers+"/", kafkabus.Scheme(kafkabus.Config{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, b.Close())
 	})
-	if err := b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{"reader"}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{"reader"}}))
 	return b
 }
 
@@ -171,13 +155,9 @@ func open(t *testing.T, brokers, topic string) *bus.Bus {
 func register(t *testing.T, connect string, from source, db *sql.DB, o debezium.Options) {
 	t.Helper()
 	streaming, err := from.streaming(t.Context(), db, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var body bytes.Buffer
-	if err := debezium.WriteJSON(&body, o); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, debezium.WriteJSON(&body, o))
 	if code, answer := tell(t.Context(), http.MethodPost, connect+"/connectors", body.Bytes()); code != http.StatusCreated {
 		t.Fatalf("the connector was refused: %d %s", code, answer)
 	}
@@ -253,9 +233,8 @@ func dropSlot(ctx context.Context, t *testing.T, db *sql.DB, o debezium.Options)
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	if _, err := db.ExecContext(ctx, `DROP PUBLICATION IF EXISTS `+name); err != nil {
-		t.Errorf("drop the publication: %v", err)
-	}
+	_, err := db.ExecContext(ctx, `DROP PUBLICATION IF EXISTS `+name)
+	assert.NoError(t, err, "drop the publication")
 }
 
 // tell asks for a change, and retries while the workers agree on an earlier one:
@@ -351,22 +330,16 @@ func expect(t *testing.T, b *bus.Bus, topic string, want map[string][]event.Even
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	sub, err := b.Subscriber("reader", bus.SubscriberConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	messages, err := sub.Subscribe(ctx, topic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	left := 0
 	for _, all := range want {
 		left += len(all)
 	}
 	for ; left > 0; left-- {
 		msg, ok := <-messages
-		if !ok {
-			t.Fatalf("%d events did not arrive", left)
-		}
+		require.Truef(t, ok, "%d events did not arrive", left)
 		got, err := event.Decode(msg)
 		if err != nil {
 			t.Fatalf("%v\n%v\n%s", err, msg.Metadata, msg.Payload)
@@ -383,9 +356,7 @@ func expect(t *testing.T, b *bus.Bus, topic string, want map[string][]event.Even
 			t.Fatalf("key %s: got %+v, want %+v", key, got, next)
 		}
 	}
-	if err := sub.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, sub.Close())
 }
 
 func compact(data []byte) []byte {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"go.uber.org/goleak"
 
@@ -26,16 +28,12 @@ func (placed) Spec() millrace.Spec { return millrace.On("orders", "Placed", "c-1
 // handles the order when Kafka is up.
 func TestAbsentBroker(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	address := l.Addr().(*net.TCPAddr)
 	check(t, l.Close())
 	app, err := millrace.New(sqlite.Open(filepath.Join(t.TempDir(), "app.db")),
 		millrace.Config{Service: "shop", Bus: "kafka://" + address.String() + "/"}, kafkabus.Scheme(kafkabus.Config{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { check(t, app.Close()) }()
 	check(t, app.Migrate(t.Context()))
 	got := make(chan string, 1)
@@ -52,9 +50,7 @@ func TestAbsentBroker(t *testing.T) {
 		t.Fatalf("a broker on port %d: %v", address.Port, err)
 	}
 	defer broker.Close()
-	if id := <-got; id != "o-1" {
-		t.Errorf("handled is %s", id)
-	}
+	assert.Equal(t, "o-1", <-got, "handled")
 	cancel()
 	if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
 		t.Errorf("Run returns %v", err)
@@ -63,7 +59,5 @@ func TestAbsentBroker(t *testing.T) {
 
 func check(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, err)
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
@@ -37,9 +39,7 @@ func postgres(t *testing.T) database {
 	t.Helper()
 	db := servicetest.Postgres(t)
 	store, err := pgoutbox.New(db, pgoutbox.Config{Shards: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return database{
 		name: "postgres", dialect: sqltx.Postgres, pool: db, store: store, classify: pgdb.Classify, up: store.Migrate,
 		sql: statements{
@@ -57,9 +57,7 @@ func mySQL(t *testing.T) database   { return mysql(t, "mysql", servicetest.MySQL
 func mysql(t *testing.T, name string, db *sql.DB) database {
 	t.Helper()
 	store, err := mysqloutbox.New(db, mysqloutbox.Config{Shards: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return database{
 		name: name, dialect: sqltx.MySQL, pool: db, store: store, classify: mysqldb.Classify, up: store.Migrate,
 		sql: statements{

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/tcpproxy"
 	"github.com/millrace-go/millrace/internal/tcpproxy/proxytest"
@@ -54,9 +56,7 @@ func behind(t *testing.T, tr transport) (*flow, *tcpproxy.Proxy) {
 	t.Helper()
 	raw := tr.url(t)
 	u, err := url.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p := proxytest.Start(t, u.Host)
 	if tr.name == "kafka" {
 		return start(t, tr.database(t), schemes(func(context.Context, string, string) (string, string) { return "tcp", p.Addr() }), raw), p

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/pglog"
@@ -23,25 +25,17 @@ func TestPositionsEndWithTheServer(t *testing.T) {
 	holders := map[string]holder{"log": holdLog(t), "status": holdStatus(t)}
 	for name, h := range holders {
 		for what, do := range h.keep {
-			if err := do(t.Context()); err != nil {
-				t.Fatalf("%s: %s: %v", name, what, err)
-			}
+			require.NoErrorf(t, do(t.Context()), "%s: %s", name, what)
 		}
 	}
 	restart(t, "postgres", hostOf(t, servicetest.PostgresURL(t)))
 	for name, h := range holders {
 		for what, do := range h.keep {
-			if err := answered(t.Context(), do); !errors.Is(err, h.lost) {
-				t.Errorf("%s: a lease from before the crash is %s: %v", name, what, err)
-			}
+			assert.ErrorIsf(t, answered(t.Context(), do), h.lost, "%s: a lease from before the crash is %s", name, what)
 		}
-		if err := h.again(t.Context()); err != nil {
-			t.Fatalf("%s: lease: %v", name, err)
-		}
+		require.NoErrorf(t, h.again(t.Context()), "%s: lease", name)
 		for what, do := range h.keep {
-			if err := do(t.Context()); err != nil {
-				t.Errorf("%s: a lease from after the crash is not %s: %v", name, what, err)
-			}
+			assert.NoErrorf(t, do(t.Context()), "%s: a lease from after the crash is not %s", name, what)
 		}
 	}
 }
@@ -56,16 +50,10 @@ type holder struct {
 func holdLog(t *testing.T) holder {
 	db := servicetest.Postgres(t)
 	l, err := pglog.New(db, sqllog.Tables{Package: "faulttest", Messages: "log_messages", Cursors: "log_cursors"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	schema, err := l.Migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := schema.Up(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, schema.Up(t.Context(), db))
 	var lease log.Lease
 	h := holder{lost: log.ErrLeaseLost, again: func(ctx context.Context) (err error) {
 		lease, err = l.Lease(ctx, log.Cursor{Consumer: "c"}, "me", time.Hour)
@@ -75,20 +63,14 @@ func holdLog(t *testing.T) holder {
 		"advanced": func(ctx context.Context) error { return l.Advance(ctx, lease, lease.Position, time.Hour) },
 		"renewed":  func(ctx context.Context) error { return l.Renew(ctx, time.Hour, lease) },
 	}
-	if err := h.again(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, h.again(t.Context()))
 	return h
 }
 
 func holdStatus(t *testing.T) holder {
 	store, err := pgoutbox.New(servicetest.Postgres(t), pgoutbox.Config{Status: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, store.Migrate(t.Context()))
 	var lease driver.Lease
 	settle := func(items ...*driver.Item) func(context.Context) error {
 		return func(ctx context.Context) error {
@@ -103,9 +85,7 @@ func holdStatus(t *testing.T) holder {
 	h.keep = map[string]func(context.Context) error{
 		"renewed": settle(), "settled in a row": settle(event(1)), "settled": settle(event(1), event(9)),
 	}
-	if err := h.again(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, h.again(t.Context()))
 	return h
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"go.uber.org/goleak"
 
@@ -94,18 +95,14 @@ func restart(t *testing.T, server, addr string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	witness, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatalf("%s before it is killed: %v", server, err)
-	}
+	require.NoErrorf(t, err, "%s before it is killed", server)
 	defer witness.Close() //nolint:errcheck // nothing was written
 	words := append(strings.Fields(command), server)
 	began := time.Now()
 	if out, err := exec.CommandContext(ctx, words[0], words[1:]...).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", strings.Join(words, " "), err, out)
 	}
-	if err := witness.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, witness.SetReadDeadline(time.Now().Add(time.Second)))
 	if _, err := io.Copy(io.Discard, witness); errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("%s did not kill the server at %s: a connection to it still stands", strings.Join(words, " "), addr)
 	}
@@ -116,9 +113,7 @@ func restart(t *testing.T, server, addr string) {
 func hostOf(t *testing.T, raw string) string {
 	t.Helper()
 	u, err := url.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	host, _, _ := strings.Cut(u.Host, ",")
 	return host
 }
@@ -127,9 +122,7 @@ func hostOf(t *testing.T, raw string) string {
 func at(t *testing.T, raw, addr string) string {
 	t.Helper()
 	u, err := url.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	u.Host = addr
 	return u.String()
 }

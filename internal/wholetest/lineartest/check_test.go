@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/coalesce/driver"
@@ -43,9 +44,7 @@ func check(t *testing.T, open func(t testing.TB, n int) []driver.Store) {
 			})
 			for seed := range uint64(histories) {
 				operations, err := record(t.Context(), all, mode.clients, fmt.Sprintf("history-%d", seed), seed)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				switch linearizable(operations, mode.expiry) {
 				case porcupine.Ok:
 					t.Logf("history %d: %s", seed, tally(operations))
@@ -64,9 +63,7 @@ func coalescers(t testing.TB, stores []driver.Store, cfg coalesce.Config) []*coa
 	var all []*coalesce.Coalescer
 	for _, s := range stores {
 		c, err := coalesce.New(s, cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		all = append(all, c)
 	}
 	return all

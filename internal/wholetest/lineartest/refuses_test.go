@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/coalesce"
@@ -91,12 +93,8 @@ func TestModelRefuses(t *testing.T) {
 		"an answer of a call that was under way": {false, false, []porcupine.Operation{first, request(3, 20, coalesce.Low, processing, low1),
 			release(4, 5, low1, true), request(6, 19, coalesce.Low, processing, low1)}},
 	} {
-		if got := linearizable(tc.history, false) == porcupine.Ok; got != tc.strict {
-			t.Errorf("%s: legal while locks stand: %v, want %v", name, got, tc.strict)
-		}
-		if got := linearizable(tc.history, true) == porcupine.Ok; got != tc.expiry {
-			t.Errorf("%s: legal while locks expire: %v, want %v", name, got, tc.expiry)
-		}
+		assert.Equalf(t, tc.strict, linearizable(tc.history, false) == porcupine.Ok, "%s: legal while locks stand", name)
+		assert.Equalf(t, tc.expiry, linearizable(tc.history, true) == porcupine.Ok, "%s: legal while locks expire", name)
 	}
 }
 
@@ -160,17 +158,14 @@ func TestBrokenStoresAreCaught(t *testing.T) {
 			in := call{what: "request", p: coalesce.High}
 			if step != "request" {
 				first, err := r.do(t.Context(), 0, all[0], "k", in)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				in = call{what: "release", ticket: first.decision.Ticket}
 			}
 			var wg sync.WaitGroup
 			for i, c := range all {
 				wg.Go(func() {
-					if _, err := r.do(t.Context(), i+1, c, "k", in); err != nil {
-						t.Error(err)
-					}
+					_, err := r.do(t.Context(), i+1, c, "k", in)
+					assert.NoError(t, err)
 				})
 			}
 			wg.Wait()

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/coalesce/memcoalesce"
@@ -31,9 +33,7 @@ func TestLinearizable(t *testing.T) {
 				prefix := redistest.Prefix(t, connect(t, url))
 				for range n {
 					s, err := rediscoalesce.New(connect(t, url), rediscoalesce.Config{Prefix: prefix})
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					all = append(all, s)
 				}
 				return all
@@ -46,13 +46,9 @@ func connect(t testing.TB, url string) redis.UniversalClient {
 	t.Helper()
 	// On a busy machine an answer may take long.
 	client, err := redisdb.Open(url, redisdb.Config{Timeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, client.Close())
 	})
 	return client
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/coalesce/coalescetest"
@@ -31,19 +33,13 @@ func start(t *testing.T) redis.UniversalClient {
 	t.Helper()
 	m := miniredis.NewMiniRedis()
 	m.ClockTTL(true)
-	if err := m.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, m.Start())
 	t.Cleanup(m.Close)
 	// On a busy machine an answer may take long.
 	client, err := redisclient.Open("redis://"+m.Addr(), redisclient.Config{Timeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, client.Close())
 	})
 	return client
 }
@@ -52,9 +48,7 @@ func start(t *testing.T) redis.UniversalClient {
 func made[S any](store S, err error) func(t *testing.T) S {
 	return func(t *testing.T) S {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return store
 	}
 }
@@ -102,14 +96,10 @@ func TestLayered(t *testing.T) {
 	idempotencytest.Run(t, func(t *testing.T) idempotencytest.Harness {
 		db := made(sqlitedb.Open(filepath.Join(t.TempDir(), "app.db"), sqlitedb.Config{}))(t)
 		t.Cleanup(func() {
-			if err := db.Close(); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, db.Close())
 		})
 		truth := made(sqlidempotency.New(db, sqlidempotency.Config{Dialect: sqltx.SQLite}))(t)
-		if err := truth.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, truth.Migrate(t.Context()))
 		fast := made(redisidempotency.New(start(t), redisidempotency.Config{}))(t)
 		layered := made(idempotency.NewLayered(fast, truth, idempotency.LayeredConfig{Timeout: time.Minute}))(t)
 		return idempotencytest.Harness{Store: layered, DB: db, Expires: true}

@@ -14,6 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/sqsbus"
@@ -33,32 +35,23 @@ func TestSQS(t *testing.T) {
 	ctx := context.Background()
 	address := "sqs://key:secret@elasticmq/?" + url.Values{"endpoint": {endpoint}, "prefix": {prefix}, "wait": {"50ms"}}.Encode()
 	b, err := bus.Open(ctx, address, sqsbus.Scheme(sqsbus.Config{Logger: slog.New(slog.DiscardHandler)}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, b.Close())
 	}()
-	if err := b.Declare(ctx, bus.Topic{Name: "queue-admitted"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Declare(ctx, bus.Topic{Name: "queue-admitted"}))
 	queues, err := client.ListQueues(ctx, &sqs.ListQueuesInput{QueueNamePrefix: &prefix})
 	if err != nil || len(queues.QueueUrls) != 1 {
 		t.Fatalf("%v, %v", queues, err)
 	}
 	queueURL := queues.QueueUrls[0]
 	defer func() {
-		if _, err := client.DeleteQueue(ctx, &sqs.DeleteQueueInput{QueueUrl: &queueURL}); err != nil {
-			t.Error(err)
-		}
+		_, err := client.DeleteQueue(ctx, &sqs.DeleteQueueInput{QueueUrl: &queueURL})
+		assert.NoError(t, err)
 	}()
 
 	n, err := queuenotice.New(b.Publisher(), queuenotice.Config{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	notice := func(user string) queue.Notice {
 		return queue.Notice{Event: "show-1", User: user, Entry: queue.Entry{ID: "e-" + user}, Time: time.UnixMilli(1_700_000_000_123)}
 	}
@@ -67,9 +60,7 @@ func TestSQS(t *testing.T) {
 	n.Notify(notice("bob"))
 	ended, cancel := context.WithCancel(ctx)
 	cancel() // Run publishes its buffer before it returns
-	if err := n.Run(ended); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, n.Run(ended))
 	if published, dropped := n.Counts(); published != 3 || dropped != 0 {
 		t.Errorf("%d published, %d dropped", published, dropped)
 	}
@@ -79,17 +70,13 @@ func TestSQS(t *testing.T) {
 			QueueUrl: &queueURL, MaxNumberOfMessages: 10, WaitTimeSeconds: 1,
 			MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if len(out.Messages) == 0 {
 			break
 		}
 		got = append(got, out.Messages...)
 	}
-	if len(got) != 2 {
-		t.Fatalf("%d messages, want those of ada and bob", len(got))
-	}
+	require.Len(t, got, 2, "messages, want those of ada and bob")
 	for i, want := range []string{"ada:show-1", "bob:show-1"} {
 		if group, id := got[i].Attributes["MessageGroupId"], got[i].Attributes["MessageDeduplicationId"]; group != "show-1" || id != want {
 			t.Errorf("group %q, deduplication %q; want show-1 and %q", group, id, want)

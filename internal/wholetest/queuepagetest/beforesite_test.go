@@ -16,6 +16,8 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/chromiumtest"
 	"github.com/millrace-go/millrace/queue"
@@ -38,9 +40,7 @@ func openShop(t *testing.T) *shop {
 	s := &shop{T: t}
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
@@ -155,9 +155,7 @@ func TestBrowserBackFromTheBank(t *testing.T) {
 	tb := open(t, s.url, phone())
 	tb.visit("/seats")
 	user := tb.user()
-	if len(user) != 22 {
-		t.Fatalf("the shop was told %q", user)
-	}
+	require.Equalf(t, 22, len(user), "the shop was told %q", user)
 	pays := func(how, to string) {
 		t.Helper()
 		eval[bool](tb, fmt.Sprintf("(location.href = %q, true)", elsewhere+how+"?to="+to))
@@ -255,9 +253,7 @@ func TestBrowserClearedCookie(t *testing.T) {
 	set(tb, network.ClearBrowserCookies, cdp.Empty{})
 	tb.poll()
 	tb.in("failed")
-	if text := tb.text("text"); !strings.Contains(text, "allow cookies") {
-		t.Errorf("the page says %q", text)
-	}
+	assert.Contains(t, tb.text("text"), "allow cookies", "the page")
 	eval[bool](tb, "(globalThis.old = true, document.getElementById('again').click(), true)")
 	tb.until("globalThis.old === undefined")
 	tb.says("title", "You are in line")

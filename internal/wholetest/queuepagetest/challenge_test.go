@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/challenge"
@@ -30,9 +32,7 @@ func challengedSite(t *testing.T, bits int, on *atomic.Bool) (base string) {
 	chromium.Context(t) // skip before anything is started
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	memory, err := memqueue.New(memqueue.Config{})
 	must(err)
@@ -97,9 +97,7 @@ func TestBrowserProof(t *testing.T) {
 				tb.before("globalThis.Worker = undefined")
 			}
 			tb.visit("/queue/show-1?lang=ko")
-			if eval[bool](tb, "isSecureContext || Boolean(crypto.subtle)") {
-				t.Error("this is a secure context, unlike a site over http")
-			}
+			assert.False(t, eval[bool](tb, "isSecureContext || Boolean(crypto.subtle)"), "this is a secure context, unlike a site over http")
 			tb.until("clock.idle()")
 			tb.until("document.body.dataset.view === 'waiting' || clock.delays().some((ms) => ms < 15000)")
 			for eval[string](tb, "document.body.dataset.view") == "joining" {
@@ -133,9 +131,7 @@ func TestBrowserProofTime(t *testing.T) {
 			solveIt((said) => { if (said.answer) globalThis.answer = said.answer; })({ data: %s });
 			return performance.now() - began;
 		})()`, join(user, "").question)))
-		if status := join(user, eval[string](tb, "answer")).status; status != http.StatusOK {
-			t.Errorf("the answer of the browser is answered with %d", status)
-		}
+		assert.Equal(t, http.StatusOK, join(user, eval[string](tb, "answer")).status, "the answer of the browser is answered with")
 	}
 	slices.Sort(times)
 	t.Logf("ms for a proof, slowed six times: %.0f", times)
@@ -152,9 +148,7 @@ func joiner(t *testing.T) func(user, answer string) joined {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	memory, err := memqueue.New(memqueue.Config{})
 	must(err)
@@ -199,9 +193,7 @@ func TestBrowserTooManyJoins(t *testing.T) {
 	tb := open(t, f.URL, phone())
 	tb.visit("/queue/e")
 	tb.says("trouble", "Many join here.")
-	if view := eval[string](tb, "document.body.dataset.view"); view != "joining" {
-		t.Errorf("the page shows %s", view)
-	}
+	assert.Equal(t, "joining", eval[string](tb, "document.body.dataset.view"), "the page shows")
 	eval[bool](tb, "(document.getElementById('lang').click(), true)")
 	tb.says("trouble", "많아요.")
 	if next := tb.next(); next < 3*time.Second {
@@ -228,7 +220,5 @@ func TestBrowserSolverHangs(t *testing.T) {
 	f.is("check", queued(7))
 	tb.poll()
 	tb.says("position", "7")
-	if heard := f.heard("check"); heard[1] != "check e wait.p1" {
-		t.Errorf("asked %q", heard[1])
-	}
+	assert.Equal(t, "check e wait.p1", f.heard("check")[1], "asked")
 }

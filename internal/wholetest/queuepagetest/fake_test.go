@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue/queuepage"
 )
 
@@ -73,13 +75,9 @@ func start(t *testing.T, room, gate queuepage.Config) *fake {
 	f := &fake{release: make(chan struct{}), answers: map[string]answer{}}
 	gate.Gate = true
 	rooms, err := queuepage.New(room)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	gates, err := queuepage.New(gate)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	mux := http.NewServeMux()
 	mux.Handle("GET /queue/{eventId}", rooms)
 	mux.Handle("GET /queue", rooms)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/chromiumtest"
 	"github.com/millrace-go/millrace/queue/queuepage"
 )
@@ -18,9 +20,7 @@ func office(t *testing.T) (b queuepage.Brand) {
 	if err == nil {
 		err = json.Unmarshal(raw, &b)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b
 }
 

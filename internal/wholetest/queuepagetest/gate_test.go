@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/queue/queuepage"
 )
 
@@ -17,12 +19,8 @@ func TestBrowserGate(t *testing.T) {
 	tb := open(t, f.URL, phone())
 	tb.visit("/vwr/e?next=/seats")
 	tb.says("position", "4,001")
-	if text := tb.text("ahead"); text != "4,000" {
-		t.Errorf("ahead are %q", text)
-	}
-	if !eval[bool](tb, "document.getElementById('behind').parentNode.hidden") {
-		t.Error("the gate does not know who is behind")
-	}
+	assert.Equal(t, "4,000", tb.text("ahead"), "ahead")
+	assert.True(t, eval[bool](tb, "document.getElementById('behind').parentNode.hidden"), "the gate does not know who is behind")
 	if text := tb.text("wait"); text != "not known yet" {
 		t.Errorf("the wait is %q before anything is known", text)
 	}
@@ -40,9 +38,7 @@ func TestBrowserGate(t *testing.T) {
 		t.Errorf("asked for a number %d times", len(heard))
 	}
 	for _, heard := range f.heard("turn") {
-		if heard != "turn e r/1" {
-			t.Errorf("asked %q", heard)
-		}
+		assert.Equal(t, "turn e r/1", heard, "asked")
 	}
 	f.is("turn", busy(0))
 	tb.poll()
@@ -51,9 +47,7 @@ func TestBrowserGate(t *testing.T) {
 	tb.poll()
 	tb.until("location.pathname === '/queue/e'")
 	tb.says("position", "31")
-	if where := eval[string](tb, "location.search"); where != "?next=%2Fseats" {
-		t.Errorf("went on with %q", where)
-	}
+	assert.Equal(t, "?next=%2Fseats", eval[string](tb, "location.search"), "went on with")
 }
 
 // TestBrowserGateLost asks for a new number when the gate does not know the old one
@@ -137,9 +131,7 @@ func TestBrowserGateLeave(t *testing.T) {
 	tb := open(t, f.URL, phone())
 	tb.visit("/vwr/e")
 	tb.says("position", "90")
-	if text := tb.text("promise"); !strings.Contains(text, "kept for 24 hours") {
-		t.Errorf("the gate promises %q", text)
-	}
+	assert.Contains(t, tb.text("promise"), "kept for 24 hours", "the gate promises")
 	eval[bool](tb, "(document.getElementById('leave').click(), document.getElementById('yes').click(), true)")
 	tb.in("left")
 	eval[bool](tb, "(document.getElementById('again').click(), true)")

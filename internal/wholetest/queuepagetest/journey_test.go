@@ -13,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/driver"
@@ -63,9 +66,7 @@ func openSite(t *testing.T) *site {
 	chromium.Context(t) // skip before anything is started
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	s := &site{}
 	memory, err := memqueue.New(memqueue.Config{Now: func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }})
@@ -113,9 +114,7 @@ func openSite(t *testing.T) *site {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
-		if err := room.Run(ctx); err != nil {
-			t.Errorf("the admitter ended: %v", err)
-		}
+		assert.NoError(t, room.Run(ctx), "the admitter ended")
 	})
 	t.Cleanup(func() {
 		cancel()
@@ -186,9 +185,8 @@ func TestBrowserTwoPeopleOnePlace(t *testing.T) {
 // line with its position.
 func TestBrowserThroughTheGate(t *testing.T) {
 	s := openSite(t)
-	if _, err := s.gate.Activate(t.Context(), "show-1"); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.gate.Activate(t.Context(), "show-1")
+	require.NoError(t, err)
 	if _, err := s.gate.Assign(t.Context(), "show-1", ""); err != nil { // one visitor is ahead
 		t.Fatal(err)
 	}
@@ -198,9 +196,8 @@ func TestBrowserThroughTheGate(t *testing.T) {
 	tb.says("position", "2")
 	advance := func() {
 		t.Helper()
-		if _, err := s.gate.Advance(t.Context(), "show-1", 0); err != nil {
-			t.Fatal(err)
-		}
+		_, err := s.gate.Advance(t.Context(), "show-1", 0)
+		require.NoError(t, err)
 	}
 	advance()
 	tb.pollUntil("document.getElementById('position').textContent === '1'")

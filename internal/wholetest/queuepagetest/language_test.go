@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/queue/queuepage"
 )
@@ -35,9 +36,7 @@ func TestBrowserLanguages(t *testing.T) {
 	if got := eval[string](tb, "document.documentElement.lang + document.getElementById('lang').lang + document.getElementById('bar').getAttribute('aria-label')"); got != "enkoYour way to the front" {
 		t.Errorf("after the switch: %q", got)
 	}
-	if len(f.heard("check")) != polls {
-		t.Error("another language is no reason to ask again")
-	}
+	assert.Len(t, f.heard("check"), polls, "another language is no reason to ask again")
 	tb.reload()
 	tb.says("title", "You are in line")
 	tb.visit("/queue/e?lang=ko")
@@ -64,9 +63,7 @@ func TestBrowserWithoutScript(t *testing.T) {
 	if !strings.Contains(text, "needs JavaScript") || !strings.Contains(text, "자바스크립트가 필요합니다") || strings.Contains(text, "Leave the line") {
 		t.Errorf("without scripts the page says %q", text)
 	}
-	if lang := eval[string](tb, "document.documentElement.lang + document.querySelector('noscript p[lang]').lang"); lang != "enko" {
-		t.Errorf("its languages are %q", lang)
-	}
+	assert.Equal(t, "enko", eval[string](tb, "document.documentElement.lang + document.querySelector('noscript p[lang]').lang"), "its languages")
 	tb.shot("noscript")
 }
 

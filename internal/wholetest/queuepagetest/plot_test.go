@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/memqueue"
@@ -20,25 +22,15 @@ import (
 func TestBrowserPlot(t *testing.T) {
 	chromium.Context(t)
 	store, err := memqueue.New(memqueue.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ring, err := token.NewRing("a secret of this test that is long enough")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	room, err := queue.New(store, ring, queue.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	entries, err := token.NewEntries(ring, token.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	h, err := queuehttp.New(room, entries, queuehttp.Config{User: func(*http.Request) (string, error) { return "", http.ErrNoCookie }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := driver.Sample{Epoch: 1}
 	for i := range int64(180) {
 		s.Minute = time.Now().Unix()/60 - 180 + i
@@ -54,9 +46,7 @@ func TestBrowserPlot(t *testing.T) {
 		}
 		s.Laned, s.Returning = s.Entered/400, s.Waiting/90
 		s.Waits = map[int]int64{40 + int(i)/5: 300, 55 + int(i)/7: 200, 62 + int(i)/9: 40}
-		if err := store.Record(t.Context(), "show-1", s); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, store.Record(t.Context(), "show-1", s))
 	}
 	mux := http.NewServeMux()
 	h.MountAdmin(mux.Handle, func(name string) string { return "/" + name + "/{eventId}" })

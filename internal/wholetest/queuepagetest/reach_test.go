@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/queuepage"
 )
@@ -51,14 +54,10 @@ func TestBrowserAsleepForTenMinutes(t *testing.T) {
 	post := func(user, what string) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/api/queue/"+what+"/show", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r.Header.Set("Authorization", "Bearer "+user)
 		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if answer.Body.Close(); answer.StatusCode != http.StatusOK {
 			t.Fatalf("%s %s: %s", user, what, answer.Status)
 		}
@@ -67,9 +66,7 @@ func TestBrowserAsleepForTenMinutes(t *testing.T) {
 	sweep := func() (removed int) {
 		t.Helper()
 		swept, err := s.store.Sweep(t.Context(), "show", rules, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return swept.Removed
 	}
 	post("alice", "check")
@@ -83,9 +80,7 @@ func TestBrowserAsleepForTenMinutes(t *testing.T) {
 		t.Errorf("the room keeps places for %v, and the page says %q", asleep, text)
 	}
 	tb.until("reach.held === 1")
-	if eval[int](tb, "reach.asked") != 0 {
-		t.Error("the page asked for notifications by itself")
-	}
+	assert.Equal(t, 0, eval[int](tb, "reach.asked"), "the page asked for notifications by itself")
 	eval[bool](tb, "(document.getElementById('notify').click(), true)")
 	tb.says("noted", "You get a notification at your turn.")
 	tb.next()
@@ -101,13 +96,9 @@ func TestBrowserAsleepForTenMinutes(t *testing.T) {
 		tb.next()
 		removed += sweep()
 	}
-	if removed != 1 {
-		t.Errorf("%d places were forgotten, want that of the silent one", removed)
-	}
+	assert.Equal(t, 1, removed, "places were forgotten, want that of the silent one")
 	tb.says("position", "1")
-	if got := icon(tb); got != "1" {
-		t.Errorf("the icon tells %q", got)
-	}
+	assert.Equal(t, "1", icon(tb), "the icon")
 	if eval[int](tb, "reach.held") != 0 || len(eval[[]string](tb, "reach.notes")) != 0 {
 		t.Errorf("in a hidden tab, and before the turn: %v", eval[map[string]any](tb, "reach"))
 	}
@@ -148,9 +139,7 @@ func TestBrowserIcon(t *testing.T) {
 			t.Errorf("at position %d the icon tells %q, want %q", position, got, want)
 		}
 	}
-	if drawn := eval[string](tb, "decodeURIComponent(document.querySelector('[rel=icon]').href)"); !strings.Contains(drawn, `fill="rgb(`) {
-		t.Errorf("the icon is %s", drawn)
-	}
+	assert.Contains(t, eval[string](tb, "decodeURIComponent(document.querySelector('[rel=icon]').href)"), `fill="rgb(`, "the icon")
 	f.is("check", problem(410, "ended"))
 	tb.poll()
 	tb.in("ended")
@@ -184,9 +173,7 @@ func TestBrowserOutOfReach(t *testing.T) {
 			if text := tb.text("kept"); !strings.Contains(text, "2 hours") && !strings.Contains(text, "2시간") {
 				t.Errorf("a place is kept for almost 3 hours, and the page says %q, want no more than 2", text)
 			}
-			if shown := eval[bool](tb, "!document.getElementById('notify').hidden"); shown != c.offers {
-				t.Errorf("it offers a notification: %t", shown)
-			}
+			assert.Equal(t, c.offers, eval[bool](tb, "!document.getElementById('notify').hidden"), "it offers a notification")
 			tb.sound(fmt.Sprintf("reach-%s", strings.ReplaceAll(name, " ", "-")))
 			tb.shot(fmt.Sprintf("reach-%s", strings.ReplaceAll(name, " ", "-")))
 			if c.offers {

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue/queuepage"
 )
 
@@ -29,9 +32,7 @@ func TestBrowserLine(t *testing.T) {
 			t.Errorf("#%s is %q, want %q", id, got, want)
 		}
 	}
-	if title := eval[string](tb, "document.title"); title != "5,001 · You are in line · Waiting room" {
-		t.Errorf("the tab is called %q", title)
-	}
+	assert.Equal(t, "5,001 · You are in line · Waiting room", eval[string](tb, "document.title"), "the tab is called")
 	if text := tb.text("updated"); !regexp.MustCompile(`^Last updated \d{1,2}:\d{2}:\d{2}\s[AP]M$`).MatchString(text) {
 		t.Errorf("the time is told as %q", text)
 	}
@@ -56,9 +57,7 @@ func TestBrowserLine(t *testing.T) {
 		"You are next.",
 	}
 	said := tb.said()
-	if len(said) != len(want) {
-		t.Fatalf("announced %d times, want %d: %q", len(said), len(want), said)
-	}
+	require.Lenf(t, said, len(want), "announced %d times", len(said))
 	for i := range want {
 		if !strings.HasPrefix(said[i], want[i]) {
 			t.Errorf("announced %q, want %q", said[i], want[i])
@@ -98,9 +97,7 @@ func TestBrowserPlaces(t *testing.T) {
 		f.is("check", queued(position, c.more...))
 		tb.poll()
 		tb.says("position", fmt.Sprint(position))
-		if got := tb.text("places"); got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
+		assert.Equalf(t, c.want, tb.text("places"), "%s", name)
 		if hidden := eval[bool](tb, "document.getElementById('places').parentNode.hidden"); hidden != (c.want == "") {
 			t.Errorf("%s: hidden %t", name, hidden)
 		}
@@ -111,9 +108,7 @@ func TestBrowserPlaces(t *testing.T) {
 	f.is("check", busy(5))
 	tb.poll()
 	tb.until("document.body.dataset.trouble === 'busy'")
-	if got := tb.text("places"); got != "" {
-		t.Errorf("without the room the page shows %q", got)
-	}
+	assert.Equal(t, "", tb.text("places"), "without the room the page shows")
 }
 
 func thousands(n int) string {
@@ -183,9 +178,7 @@ func TestBrowserNewPlace(t *testing.T) {
 	f.is("check", queued(100)) // a few more are no new place
 	tb.poll()
 	tb.says("position", "100")
-	if !eval[bool](tb, "document.getElementById('renewed').hidden") {
-		t.Error("a position that is a little higher counts as a new place")
-	}
+	assert.True(t, eval[bool](tb, "document.getElementById('renewed').hidden"), "a position that is a little higher counts as a new place")
 	f.is("check", queued(9000))
 	tb.poll()
 	tb.says("position", "9,000")
@@ -196,9 +189,7 @@ func TestBrowserNewPlace(t *testing.T) {
 	if said := tb.said(); !strings.HasPrefix(said[len(said)-1], "You have a new place: the earlier one is no longer there. You are in line.") {
 		t.Errorf("announced %q", said)
 	}
-	if wait := tb.text("wait"); wait != "about 12–19 minutes" {
-		t.Errorf("the new wait is %q", wait)
-	}
+	assert.Equal(t, "about 12–19 minutes", tb.text("wait"), "the new wait")
 }
 
 // TestBrowserCalmEstimate shows a range that does not follow each jump.
@@ -275,14 +266,10 @@ func TestBrowserHidden(t *testing.T) {
 	tb.says("position", "30")
 	tb.next()
 	tb.hide(true)
-	if next := tb.next(); next != time.Minute {
-		t.Errorf("a hidden tab polls after %v, want 1 min", next)
-	}
+	assert.Equal(t, time.Minute, tb.next(), "a hidden tab polls after")
 	tb.advance(2 * time.Second)
 	tb.hide(false)
-	if next := tb.next(); next != 3*time.Second {
-		t.Errorf("a tab that is seen again after 2 of 5 s polls in %v, want 3 s", next)
-	}
+	assert.Equal(t, 3*time.Second, tb.next(), "a tab that is seen again after 2 of 5 s polls in")
 	tb.hide(true)
 	f.is("check", queued(20, "nextPoll", 5))
 	tb.poll()
@@ -291,9 +278,7 @@ func TestBrowserHidden(t *testing.T) {
 		t.Errorf("the hidden tab is called %q", title)
 	}
 	tb.advance(20 * time.Second)
-	if n := len(f.heard("check")); n != 2 {
-		t.Errorf("%d polls, want 2", n)
-	}
+	assert.Equal(t, 2, len(f.heard("check")), "polls")
 	f.is("check", queued(10, "nextPoll", 5))
 	tb.hide(false)
 	tb.says("position", "10")
@@ -328,18 +313,14 @@ func TestBrowserLeave(t *testing.T) {
 	tb.focus("yes")
 	tb.press("\r")
 	tb.in("left")
-	if heard := f.heard("leave"); heard[1] != "leave e ticket-30" {
-		t.Errorf("left with %q", heard[1])
-	}
+	assert.Equal(t, "leave e ticket-30", f.heard("leave")[1], "left with")
 	polls := len(f.heard("check"))
 	if eval[int](tb, "clock.delays().length") != 0 || eval[string](tb, "document.activeElement.id") != "title" {
 		t.Error("who has left is polled for, or lost in the page")
 	}
 	tb.reload()
 	tb.in("left")
-	if n := len(f.heard("check")); n != polls {
-		t.Error("a reload lined up again who had left")
-	}
+	assert.Equal(t, polls, len(f.heard("check")), "a reload lined up again who had")
 	eval[bool](tb, "(document.getElementById('again').click(), true)")
 	tb.in("waiting")
 	if heard := f.heard("check"); heard[len(heard)-1] != "check e" {
@@ -352,9 +333,7 @@ func TestBrowserLeave(t *testing.T) {
 	tb.in("left")
 	tb.reload()
 	tb.in("left")
-	if n := len(f.heard("check")); n != polls {
-		t.Error("a tab lined the visitor up again, after a departure in another one")
-	}
+	assert.Equal(t, polls, len(f.heard("check")), "a tab lined the visitor up again, after a departure in another one")
 }
 
 // A visitor who comes back to a kept place is told so, in both languages, and whose turns

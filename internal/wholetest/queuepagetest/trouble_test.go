@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/network"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/queue/queuepage"
 )
@@ -25,9 +26,7 @@ func TestBrowserBusy(t *testing.T) {
 	if next := tb.next(); next < 20*time.Second || next > 26*time.Second {
 		t.Errorf("after Retry-After: 20 the page asks in %v", next)
 	}
-	if text := tb.text("position"); text != "77" {
-		t.Errorf("the place is shown as %q", text)
-	}
+	assert.Equal(t, "77", tb.text("position"), "the place is shown as")
 	if title := eval[string](tb, "document.title"); !strings.HasPrefix(title, "77 · Reconnecting · ") {
 		t.Errorf("the tab is called %q", title)
 	}
@@ -59,9 +58,7 @@ func TestBrowserBusy(t *testing.T) {
 	f.is("check", queued(60))
 	tb.poll()
 	tb.says("position", "60")
-	if next := tb.next(); next != 2*time.Second {
-		t.Errorf("after the recovery the page polls in %v", next)
-	}
+	assert.Equal(t, 2*time.Second, tb.next(), "after the recovery the page polls in")
 	said := tb.said()
 	if len(said) != 3 || !strings.HasPrefix(said[1], "We cannot reach the waiting room") || !strings.HasPrefix(said[2], "The connection is back.") {
 		t.Errorf("announced %q", said)
@@ -111,9 +108,7 @@ func TestBrowserOffline(t *testing.T) {
 	tb.poll()
 	tb.next()
 	tb.until("document.body.dataset.trouble === 'offline'")
-	if text := tb.text("position"); text != "5" {
-		t.Errorf("the place is shown as %q", text)
-	}
+	assert.Equal(t, "5", tb.text("position"), "the place is shown as")
 	f.is("check", queued(4))
 	offline(false)
 	tb.until("clock.delays()[0] <= 2500")
@@ -148,25 +143,19 @@ func TestBrowserEnds(t *testing.T) {
 		tb.visit(c.path)
 		tb.in(c.view)
 		tb.until("clock.idle()")
-		if n := eval[int](tb, "clock.delays().length"); n != 0 {
-			t.Errorf("%s: still polling", c.path)
-		}
+		assert.Equalf(t, 0, eval[int](tb, "clock.delays().length"), "%s: still polling", c.path)
 		if href := eval[string](tb, "document.getElementById('home').href"); href != f.URL+"/start" {
 			t.Errorf("%s: home is %q", c.path, href)
 		}
 	}
 	for _, heard := range f.heard("check") {
-		if strings.Contains(heard, "/") {
-			t.Errorf("asked for %q", heard)
-		}
+		assert.NotContainsf(t, heard, "/", "asked for %q", heard)
 	}
 	// A path that would be a host, taken by itself, is a path of this site.
 	f.is("check", answer{status: 403, body: map[string]any{"error": "no", "redirectTo": "/.//evil.example/"}})
 	tb.visit("/queue/k")
 	tb.in("elsewhere")
-	if origin := eval[string](tb, "location.origin"); origin != f.URL {
-		t.Errorf("went to %s", origin)
-	}
+	assert.Equal(t, f.URL, eval[string](tb, "location.origin"), "went to")
 	// A visitor who tries again after a failure is in line.
 	f.is("check", problem(400, "bad"))
 	tb.visit("/queue?event=plain")
@@ -210,7 +199,5 @@ func TestBrowserWithoutStorage(t *testing.T) {
 	f.is("check", queued(8))
 	tb.poll()
 	tb.says("position", "8")
-	if heard := f.heard("check"); heard[1] != "check e ticket-9" {
-		t.Errorf("asked %q", heard[1])
-	}
+	assert.Equal(t, "check e ticket-9", f.heard("check")[1], "asked")
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/queue/queuepage"
 )
 
@@ -20,9 +22,7 @@ func TestBrowserTurn(t *testing.T) {
 	f.is("heartbeat", admitted(590))
 	tb.poll()
 	tb.in("turn")
-	if title := eval[string](tb, "document.title"); title != "It is your turn · Waiting room" {
-		t.Errorf("the tab is called %q", title)
-	}
+	assert.Equal(t, "It is your turn · Waiting room", eval[string](tb, "document.title"), "the tab is called")
 	tb.says("left", "2:30")
 	if said := tb.said(); len(said) < 2 || said[len(said)-1] != "It is your turn. Come in! The place is reserved for you until the time is over." {
 		t.Errorf("announced %q", said)
@@ -52,12 +52,8 @@ func TestBrowserTurn(t *testing.T) {
 	tb.until("clock.idle()")
 	tb.advance(time.Second)
 	tb.in("elsewhere")
-	if where := eval[string](tb, "location.pathname + location.search"); where != "/events/e?lang=en" {
-		t.Errorf("entered %q", where)
-	}
-	if token := eval[string](tb, "sessionStorage.getItem('shop.entry.e')"); token != "entry-token" {
-		t.Errorf("the entry token is kept as %q", token)
-	}
+	assert.Equal(t, "/events/e?lang=en", eval[string](tb, "location.pathname + location.search"), "entered")
+	assert.Equal(t, "entry-token", eval[string](tb, "sessionStorage.getItem('shop.entry.e')"), "the entry token is kept as")
 }
 
 // TestBrowserTurnByHand lets a visitor take time, up to the end of the turn.
@@ -87,9 +83,7 @@ func TestBrowserTurnByHand(t *testing.T) {
 	tb.focus("enter-now")
 	tb.press("\r")
 	tb.in("elsewhere")
-	if where := eval[string](tb, "location.pathname + location.search"); where != "/seats?row=A" {
-		t.Errorf("entered %q", where)
-	}
+	assert.Equal(t, "/seats?row=A", eval[string](tb, "location.pathname + location.search"), "entered")
 }
 
 // TestBrowserTurnPassed says when it is too late.
@@ -143,9 +137,7 @@ func TestBrowserStraightIn(t *testing.T) {
 			t.Errorf("%q led to %q, want %q", next, where, want)
 		}
 	}
-	if heard := f.heard("check"); heard[0] != "check show 1" {
-		t.Errorf("asked %q", heard[0])
-	}
+	assert.Equal(t, "check show 1", f.heard("check")[0], "asked")
 }
 
 // TestBrowserToAndFro stops between two pages that send each other the visitor.

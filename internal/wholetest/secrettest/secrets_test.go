@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/allbus"
@@ -55,22 +57,16 @@ func (o *output) logger() *slog.Logger {
 func (o *output) tells(t *testing.T, lines ...string) {
 	t.Helper()
 	said := o.String()
-	if strings.Contains(strings.ToLower(said), secret) {
-		t.Errorf("a secret was logged:\n%s", said)
-	}
+	assert.NotContainsf(t, strings.ToLower(said), secret, "a secret was logged:\n%s", said)
 	for _, line := range lines {
-		if !strings.Contains(said, line) {
-			t.Errorf("%q was not logged:\n%s", line, said)
-		}
+		assert.Contains(t, said, line, "was not logged")
 	}
 }
 
 func secretEvent(t *testing.T, data any) event.Event {
 	t.Helper()
 	e, err := event.New("T", "/test", data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e.AggregateID, e.CorrelationID = "a-1", "request-1"
 	e.Extensions = map[string]string{"token": secret}
 	return e
@@ -80,13 +76,9 @@ func secretEvent(t *testing.T, data any) event.Event {
 func TestConsumersTellNoSecrets(t *testing.T) {
 	var out output
 	b, err := bus.Open(t.Context(), "mem://", membus.Scheme())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r, err := bus.NewRunner(b, bus.RunnerConfig{Logger: out.logger()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	exact := bus.Backoff{Initial: time.Millisecond, Max: time.Millisecond, Multiplier: 1}
 	runs, letters := 0, make(chan struct{}, 4)
 	hooks := bus.Hooks{OnDeadLetter: func(bus.Report) { letters <- struct{}{} }}
@@ -113,9 +105,7 @@ func TestConsumersTellNoSecrets(t *testing.T) {
 			return failed.OrNil()
 		})},
 	} {
-		if err := r.Add(c); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, r.Add(c))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -123,22 +113,16 @@ func TestConsumersTellNoSecrets(t *testing.T) {
 	<-r.Running()
 	e := secretEvent(t, map[string]string{"text": secret})
 	m, err := event.Structured{}.Encode(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m.Metadata["authorization"] = "Bearer " + secret
 	broken := message.NewMessage("broken", []byte(`{"specversion":"1.0","`+secret))
 	broken.Metadata["content-type"] = "application/cloudevents+json"
-	if err := b.Publisher().Publish("t", m, broken); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Publisher().Publish("t", m, broken))
 	for range 4 {
 		<-letters
 	}
 	cancel()
-	if err := errors.Join(<-done, b.Close()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(<-done, b.Close()))
 	out.tells(t, "will be retried", "consumer paused", "consumer stays paused", "became a dead letter", "event_id="+e.ID, "correlation_id=request-1", "event_id=broken")
 }
 
@@ -147,13 +131,9 @@ func TestRelaysTellNoSecrets(t *testing.T) {
 	var out output
 	store := outboxtest.NewMemory(1)
 	box, err := outbox.New(store, outbox.Config{Topic: "t", Logger: out.logger()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e := secretEvent(t, secret)
-	if err := store.Do(t.Context(), func(ctx context.Context, tx sqltx.Execer) error { return box.Append(ctx, tx, e) }); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.Do(t.Context(), func(ctx context.Context, tx sqltx.Execer) error { return box.Append(ctx, tx, e) }))
 	away := 1
 	relay, err := outbox.NewRelay(store, publishFunc(func(topic string) error {
 		if away--; away >= 0 {
@@ -164,12 +144,8 @@ func TestRelaysTellNoSecrets(t *testing.T) {
 		MaxRetries: 1, Retry: outbox.Backoff{Initial: 1, Max: 1, Jitter: -1}, Pause: outbox.Backoff{Initial: 1, Max: 1, Jitter: -1},
 		DeadLetter: func(topic string) string { return topic + ".DLT" }, Logger: out.logger(),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := relay.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, relay.Drain(t.Context()))
 	out.tells(t, "unreachable", "the dead letter is refused", "parked an event", "event_id="+e.ID, "correlation_id=request-1")
 }
 
@@ -187,9 +163,7 @@ func TestStreamsTellNoSecrets(t *testing.T) {
 	var out output
 	members, broker := memsse.New()
 	hub, err := sse.New(members, silent{broker}, sse.Config{Logger: out.logger()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, err := range []error{
 		hub.ToMember(t.Context(), "ann", sse.Event{Name: "notification", ID: "1", Data: []byte(secret)}),
 		hub.ToMember(t.Context(), "ann", sse.Event{Name: "other", ID: "1", Data: []byte(secret)}),

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/event"
 )
@@ -24,9 +25,7 @@ func TestRoundTrip(t *testing.T) {
 		{message.Metadata{event.KeyHeader: "k"}, "k", ""},
 	} {
 		text := Encode(c.m, c.key)
-		if text != c.text {
-			t.Errorf("Encode(%v, %q) = %q, want %q", c.m, c.key, text, c.text)
-		}
+		assert.Equalf(t, c.text, text, "Encode(%v, %q) = %q", c.m, c.key, text)
 		for range 2 {
 			got := message.Metadata{}
 			if err := d.Decode(got, text, c.key); err != nil || !maps.Equal(got, c.m) {
@@ -39,7 +38,5 @@ func TestRoundTrip(t *testing.T) {
 
 func TestDecodeRejects(t *testing.T) {
 	var d Decoder
-	if err := d.Decode(message.Metadata{}, `["no object"]`, ""); err == nil {
-		t.Error("an array was taken for headers")
-	}
+	assert.Error(t, d.Decode(message.Metadata{}, `["no object"]`, ""), "an array was taken for headers")
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
 )
 
 func TestCleanFitsAColumn(t *testing.T) {
@@ -13,7 +15,5 @@ func TestCleanFitsAColumn(t *testing.T) {
 			t.Errorf("Clean(%.20q) = %.20q of %d bytes", in, out, len(out))
 		}
 	}
-	if got := Clean("a\x00b"); got != "ab" {
-		t.Errorf("Clean = %q", got)
-	}
+	assert.Equal(t, "ab", Clean("a\x00b"), "Clean =")
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/log/sqllog"
 	"github.com/millrace-go/millrace/internal/migrate"
 )
@@ -31,9 +33,7 @@ func TestMissingTables(t *testing.T) {
 	} {
 		driver := errors.New(text)
 		s, err := NewShards(1, migrate.Postgres, "outbox_settings")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_, stored := s.Store(t.Context(), failing{err: driver})
 		for call, err := range map[string]error{"Store": stored, "Ensure": s.Ensure(t.Context(), failing{err: driver})} {
 			if !errors.Is(err, driver) || strings.Contains(err.Error(), "Migrate") != missing {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -19,9 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestStatement(t *testing.T) {
 	const text = "-- Comment with ?1 that's no parameter.\nSELECT a FROM b -- kept ?\nWHERE c = ?2 AND d > ?1 AND e < ?2\n"
 	st := parse(text, "mysql")
-	if want := "SELECT a FROM b -- kept ?\nWHERE c = ? AND d > ? AND e < ?\n"; st.text != want {
-		t.Errorf("MySQL's text is %q, want %q", st.text, want)
-	}
+	assert.Equal(t, "SELECT a FROM b -- kept ?\nWHERE c = ? AND d > ? AND e < ?\n", st.text, "MySQL's text")
 	if got, want := st.args([]any{"one", "two"}), []any{"two", "one", "two"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("MySQL's arguments are %v, want %v", got, want)
 	}
@@ -37,9 +37,8 @@ func TestLateRows(t *testing.T) {
 	_, db := servicetest.SQLite(t)
 	exec := func(query string, args ...any) {
 		t.Helper()
-		if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
-			t.Fatal(err)
-		}
+		_, err := db.ExecContext(t.Context(), query, args...)
+		require.NoError(t, err)
 	}
 	exec(`CREATE TABLE events (seq INTEGER PRIMARY KEY, pending INTEGER, id TEXT NOT NULL DEFAULT 'first')`)
 	const columns = `SELECT seq, id, '', '', '', '', 0, 0, 0, 0, 0, 0 FROM events WHERE pending AND `
@@ -59,9 +58,7 @@ func TestLateRows(t *testing.T) {
 	read := func(limit int, want ...int64) {
 		t.Helper()
 		b, err := p.Read(t.Context(), 0, mark, limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var got []int64
 		for _, it := range b.Items {
 			got = append(got, it.ID)

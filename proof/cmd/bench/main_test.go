@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/proof/report"
 )
 
@@ -38,9 +41,7 @@ func TestChoose(t *testing.T) {
 func TestReport(t *testing.T) {
 	bench := filepath.Join("..", "..")
 	p, err := pageOf(filepath.Join(bench, "results"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := p.Differs(bench); err != nil {
 		t.Errorf("%v; make it anew: go run ./proof/cmd/bench -report", err)
 	}
@@ -144,9 +145,7 @@ func TestInterruptionLosesOneSection(t *testing.T) {
 		t.Errorf("%v\n%s", err, page)
 	}
 	for _, want := range []string{"== 1 of 3, outbox: fake (about 2 min left)", "-- outbox, round 1 of 2", "== 2 of 3, status"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("%q is missing in\n%s", want, &out)
-		}
+		assert.Containsf(t, out.String(), want, "%q is missing in\n%s", want, &out)
 	}
 }
 
@@ -165,9 +164,7 @@ func TestFailureNamesTheSection(t *testing.T) {
 // marked; results that are not saved need neither.
 func TestDirtyTree(t *testing.T) {
 	o, ran := optionsIn(tree(t)), 0
-	if err := os.WriteFile(filepath.Join(o.root, "change.go"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(o.root, "change.go"), nil, 0o600))
 	s := fake("outbox", nil)
 	measured := s.run
 	s.run = func(ctx context.Context, servers map[string]string, z sizes, out *report.Recorder) error {
@@ -192,17 +189,9 @@ func TestDirtyTree(t *testing.T) {
 
 func TestPace(t *testing.T) {
 	p := newPace([]section{{minutes: 2}, {minutes: 4}, {minutes: 6}}, false)
-	if got := p.left(0, 0); got != "about 12 min left" {
-		t.Error(got)
-	}
-	if got := p.left(0, 0.5); got != "about 11 min left" {
-		t.Error(got)
-	}
+	assert.Equal(t, "about 12 min left", p.left(0, 0))
+	assert.Equal(t, "about 11 min left", p.left(0, 0.5))
 	p.done(0, 3*time.Minute) // half as fast again
-	if got := p.left(1, 0.5); got != fmt.Sprintf("about %d min left", 12) {
-		t.Error(got)
-	}
-	if got := newPace([]section{{}}, true).left(0, 0); got != "a quick run" {
-		t.Error(got)
-	}
+	assert.Equal(t, fmt.Sprintf("about %d min left", 12), p.left(1, 0.5))
+	assert.Equal(t, "a quick run", newPace([]section{{}}, true).left(0, 0))
 }

@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
 	"github.com/millrace-go/millrace/outbox/outboxtest"
 )
@@ -14,9 +17,7 @@ import (
 func TestJudge(t *testing.T) {
 	l := limits{p99: time.Second, naiveLoses: true}
 	good := outboxtest.StressResult{Appended: 10, NaiveLost: 1}
-	if err := judge.Verdict(l.judge("PostgreSQL", good)); err != nil {
-		t.Fatalf("a good result: %v", err)
-	}
+	require.NoError(t, judge.Verdict(l.judge("PostgreSQL", good)), "a good result")
 	for name, spoil := range map[string]func(*outboxtest.StressResult){
 		"nothing committed": func(r *outboxtest.StressResult) { r.Appended = 0 },
 		"lost":              func(r *outboxtest.StressResult) { r.Lost = 1 },
@@ -28,9 +29,7 @@ func TestJudge(t *testing.T) {
 	} {
 		r := good
 		spoil(&r)
-		if judge.Verdict(l.judge("PostgreSQL", r)) == nil {
-			t.Errorf("%s: no error", name)
-		}
+		assert.Errorf(t, judge.Verdict(l.judge("PostgreSQL", r)), "%s: no error", name)
 	}
 }
 

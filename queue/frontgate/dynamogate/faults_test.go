@@ -13,6 +13,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -41,14 +43,10 @@ func all(ctx context.Context, s driver.TableStore) map[string]error {
 // and one that fails: each call fails in time, as infrastructure.
 func TestAway(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { silent.Close() })
 	gone, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	gone.Close()
 	answering := func(status int, kind string) string {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -112,23 +110,17 @@ func TestClocksApart(t *testing.T) {
 		stores = append(stores, s)
 	}
 	ctx := t.Context()
-	if err := stores[0].CreateTables(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := stores[0].Switch(ctx, "show-1", true); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := stores[0].Assign(ctx, "show-1", 1000); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, stores[0].CreateTables(ctx))
+	_, err := stores[0].Switch(ctx, "show-1", true)
+	require.NoError(t, err)
+	_, err = stores[0].Assign(ctx, "show-1", 1000)
+	require.NoError(t, err)
 	for first := range stores {
 		var all sync.WaitGroup
 		moved := make(chan int64, 2*len(stores))
 		for _, i := range []int{first, 0, 1, 2, 3, 4} {
 			r, err := stores[i].Advance(ctx, "show-1", 5, every)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			moved <- r.Moved
 		}
 		for _, s := range stores[1:] {
@@ -147,9 +139,7 @@ func TestClocksApart(t *testing.T) {
 		for n := range moved {
 			sum += n
 		}
-		if sum != 5 {
-			t.Errorf("in the period that process %d begins, rounds of 5 raised by %d", first, sum)
-		}
+		assert.EqualValuesf(t, 5, sum, "in the period that process %d begins, rounds of 5 raised by %d", first, sum)
 		m.move(every + dynamogate.Blur)
 	}
 }
@@ -166,9 +156,7 @@ func TestServerTime(t *testing.T) {
 	s := newStore(t, open(t, server.URL), dynamogate.Config{})
 	before := time.Now()
 	state, err := s.State(t.Context(), "show-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got := state.Now.Sub(before); got < ahead-time.Minute || got > ahead+time.Minute {
 		t.Errorf("the server's clock is %s ahead, and the store's %s", ahead, got)
 	}

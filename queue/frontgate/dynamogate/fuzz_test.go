@@ -1,11 +1,11 @@
 package dynamogate
 
 import (
-	"errors"
 	"strconv"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
 )
 
 // An item has counters in whole numbers, or an error that names the wrong one.
@@ -24,9 +24,7 @@ func FuzzItem(f *testing.F) {
 		delete(item, left)
 		c, err := countersOf(item)
 		if err != nil {
-			if !errors.Is(err, errItem) {
-				t.Fatalf("%v is no error of the item", err)
-			}
+			require.ErrorIs(t, err, errItem, "is no error of the item")
 			return
 		}
 		if left != "" && left != attrAdvanced && left != attrExpires {

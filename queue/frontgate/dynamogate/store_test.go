@@ -11,6 +11,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -39,9 +41,8 @@ func tables(t testing.TB, client *dynamodb.Client) dynamogate.Config {
 	cfg := dynamogate.Config{Counters: prefix + "-counters", Positions: prefix + "-positions"}
 	t.Cleanup(func() {
 		for _, name := range []string{cfg.Counters, cfg.Positions} {
-			if _, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
-				t.Errorf("delete %s: %v", name, err)
-			}
+			_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name})
+			assert.NoError(t, err, "delete %s", name)
 		}
 	})
 	return cfg
@@ -50,9 +51,7 @@ func tables(t testing.TB, client *dynamodb.Client) dynamogate.Config {
 func newStore(t testing.TB, client *dynamodb.Client, cfg dynamogate.Config) driver.TableStore {
 	t.Helper()
 	s, err := dynamogate.New(client, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -62,9 +61,7 @@ func fresh(t testing.TB) (driver.TableStore, *dynamodb.Client, dynamogate.Config
 	client := open(t, servicetest.DynamoDB(t))
 	cfg := tables(t, client)
 	s := newStore(t, client, cfg)
-	if err := s.CreateTables(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.CreateTables(t.Context()))
 	return s, client, cfg
 }
 

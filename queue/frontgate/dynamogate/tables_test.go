@@ -10,6 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -19,14 +21,11 @@ import (
 func TestCreateTables(t *testing.T) {
 	s, client, cfg := fresh(t)
 	ctx := t.Context()
-	if _, err := s.Switch(ctx, "show-1", true); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.Switch(ctx, "show-1", true)
+	require.NoError(t, err)
 	// Again, from other stores: existing tables stay.
 	for range 2 {
-		if err := newStore(t, client, cfg).CreateTables(ctx); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, newStore(t, client, cfg).CreateTables(ctx))
 	}
 	if state, err := s.State(ctx, "show-1"); err != nil || !state.On {
 		t.Errorf("%+v, %v", state, err)
@@ -62,42 +61,34 @@ func TestNoTables(t *testing.T) {
 func TestAudit(t *testing.T) {
 	s, client, cfg := fresh(t)
 	ctx := t.Context()
-	if _, err := s.Switch(ctx, "show-1", true); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.Switch(ctx, "show-1", true)
+	require.NoError(t, err)
 	sizes := []int{1, 999, 7, 1000, 1}
 	var last int64
 	for _, n := range sizes {
 		state, err := s.Assign(ctx, "show-1", n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		last = state.Assigned
 	}
 	out, err := client.Query(ctx, &dynamodb.QueryInput{
 		TableName: &cfg.Positions, KeyConditionExpression: aws.String("eventId = :e"), ConsistentRead: aws.Bool(true),
 		ExpressionAttributeValues: map[string]types.AttributeValue{":e": &types.AttributeValueMemberS{Value: "show-1"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	number := func(item map[string]types.AttributeValue, name string) (n int64) {
 		t.Helper()
 		v, ok := item[name].(*types.AttributeValueMemberN)
 		if !ok {
 			t.Fatalf("%s is %v", name, item[name])
 		}
-		if _, err := fmt.Sscan(v.Value, &n); err != nil {
-			t.Fatal(err)
-		}
+		_, err := fmt.Sscan(v.Value, &n)
+		require.NoError(t, err)
 		return n
 	}
 	next, got := int64(1), []int{}
 	for _, item := range out.Items { // in the order of their key
 		first, end := number(item, "firstPosition"), number(item, "lastPosition")
-		if first != next {
-			t.Errorf("a range begins at %d, want %d", first, next)
-		}
+		assert.Equal(t, next, first, "a range begins at")
 		next, got = end+1, append(got, int(end-first)+1)
 		assigned := time.UnixMilli(number(item, "assignedAt"))
 		if kept := time.Unix(number(item, "expiresAt"), 0).Sub(assigned); kept < 24*time.Hour-time.Second || kept > 24*time.Hour {
@@ -114,12 +105,9 @@ func TestAuditRefused(t *testing.T) {
 	client := open(t, servicetest.DynamoDB(t))
 	cfg := tables(t, client)
 	s := newStore(t, client, cfg)
-	if err := s.CreateTables(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Switch(t.Context(), "show-1", true); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.CreateTables(t.Context()))
+	_, err := s.Switch(t.Context(), "show-1", true)
+	require.NoError(t, err)
 	blind := newStore(t, client, dynamogate.Config{Counters: cfg.Counters, Positions: "t-not-there"})
 	if state, err := blind.Assign(t.Context(), "show-1", 3); fault.Of(err) != fault.Infrastructure || state.On {
 		t.Errorf("without an audit: %+v, %v", state, err)

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/queue/frontgate/dynamogate"
 )
 
@@ -45,9 +48,7 @@ func TestParseURL(t *testing.T) {
 			continue
 		}
 		for _, part := range append(want, "dynamogate: ") {
-			if !strings.Contains(err.Error(), part) {
-				t.Errorf("%s: %q does not say %q", url, err, part)
-			}
+			assert.Containsf(t, err.Error(), part, "%s: %q does not say %q", url, err, part)
 		}
 		if strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "ter2") {
 			t.Errorf("%s: the error shows the secret: %v", url, err)
@@ -60,22 +61,16 @@ func TestOpenURL(t *testing.T) {
 	var signed, table string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var body struct{ TableName string }
-		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, json.NewDecoder(r.Body).Decode(&body))
 		signed, table = r.Header.Get("Authorization"), body.TableName
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 		_, _ = w.Write([]byte("{}")) // the client may be gone
 	}))
 	defer server.Close()
 	at, err := dynamogate.ParseURL("dynamodb://mykey:hunter2@eu-west-7/shop-?endpoint=" + server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	store, err := at.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	state, err := store.State(t.Context(), "show-1")
 	if err != nil || state.On {
 		t.Errorf("%+v, %v", state, err)

@@ -47,9 +47,7 @@ func (f *fragile) lose(context.Context) error {
 func harness(t *testing.T) frontgatetest.Harness {
 	t.Helper()
 	f := &fragile{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-	if err := f.lose(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.lose(t.Context()))
 	return frontgatetest.Harness{Store: f, Move: f.move, Lose: f.lose, Expires: true}
 }
 
@@ -64,17 +62,12 @@ func TestNotApplicable(t *testing.T) {
 func TestClockIsMonotonic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := memgate.New(memgate.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Switch(t.Context(), "show-1", true); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		_, err = s.Switch(t.Context(), "show-1", true)
+		require.NoError(t, err)
 		for i, want := range []time.Duration{10 * time.Second, 10 * time.Second, 6 * time.Second, 10 * time.Second} {
 			r, err := s.Advance(t.Context(), "show-1", 1, 10*time.Second)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if r.Next != want || !r.Now.Equal(time.Now()) {
 				t.Errorf("round %d at %s: %+v, want the next in %s", i, time.Now(), r, want)
 			}
@@ -85,12 +78,9 @@ func TestClockIsMonotonic(t *testing.T) {
 
 func TestManyCallers(t *testing.T) {
 	s, err := memgate.New(memgate.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Switch(t.Context(), "show-1", true); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	_, err = s.Switch(t.Context(), "show-1", true)
+	require.NoError(t, err)
 	var all sync.WaitGroup
 	given := make([][]int64, 16)
 	for i := range given {

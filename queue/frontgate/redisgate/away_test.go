@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redisdb"
 )
@@ -15,14 +18,10 @@ import (
 // each call fails in time, as infrastructure.
 func TestAway(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { silent.Close() })
 	gone, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	gone.Close()
 	for what, address := range map[string]string{"silent": silent.Addr().String(), "gone": gone.Addr().String()} {
 		t.Run(what, func(t *testing.T) {
@@ -45,7 +44,5 @@ func TestAway(t *testing.T) {
 			}
 		})
 	}
-	if class := redisdb.Classify(errors.New("other")); class != fault.Unclassified {
-		t.Errorf("an error of others is %s", class)
-	}
+	assert.Equal(t, fault.Unclassified, redisdb.Classify(errors.New("other")), "an error of others")
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // An answer has all of its numbers, or is refused.
@@ -18,9 +20,7 @@ func FuzzRound(f *testing.F) {
 	f.Add(append(whole, 0))
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		r, ok := roundOf(string(answer))
-		if ok != (len(answer) == answers*double) {
-			t.Fatalf("%d bytes: %t", len(answer), ok)
-		}
+		require.Equalf(t, (len(answer) == answers*double), ok, "%d bytes", len(answer))
 		if !ok && (r.On || r.Assigned != 0 || r.Serving != 0) {
 			t.Fatalf("refused, and says %+v", r)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/queue/frontgate"
@@ -20,17 +21,11 @@ const event = "show-1"
 func newGate(t testing.TB, client redis.UniversalClient, prefix string) *frontgate.Gate {
 	t.Helper()
 	store, err := redisgate.New(client, redisgate.Config{Prefix: prefix})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ring, err := token.NewRing("0123456789abcdef0123456789abcdef")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	g, err := frontgate.New(store, ring, frontgate.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return g
 }
 
@@ -43,9 +38,8 @@ func TestManyGates(t *testing.T) {
 			client := connect(t)
 			prefix := redistest.Prefix(t, client)
 			first := newGate(t, client, prefix)
-			if _, err := first.Activate(t.Context(), event); err != nil {
-				t.Fatal(err)
-			}
+			_, err := first.Activate(t.Context(), event)
+			require.NoError(t, err)
 			const instances, callers, calls = 8, 8, 20
 			var mu sync.Mutex
 			var given []int64
@@ -75,9 +69,7 @@ func TestManyGates(t *testing.T) {
 				}
 			}
 			round, err := first.Advance(t.Context(), event, 500)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for i, id := range ids {
 				turn, err := first.Check(t.Context(), event, id, "")
 				if err != nil || turn.Position != given[i] || turn.Admitted != (given[i] <= round.Serving) {
@@ -112,16 +104,13 @@ func bench(b *testing.B, served int64) (*frontgate.Gate, string) {
 	b.Helper()
 	client := servers["redis"](b)
 	g := newGate(b, client, redistest.Prefix(b, client))
-	if _, err := g.Activate(b.Context(), event); err != nil {
-		b.Fatal(err)
-	}
+	_, err := g.Activate(b.Context(), event)
+	require.NoError(b, err)
 	place, err := g.Assign(b.Context(), event, "")
 	if err == nil && served > 0 {
 		_, err = g.Advance(b.Context(), event, served)
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	return g, place.RequestID
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -28,9 +29,7 @@ func TestMain(m *testing.M) {
 func open(t testing.TB, url string, cfg redisdb.Config) redis.UniversalClient {
 	t.Helper()
 	client, err := redisdb.Open(url, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { client.Close() })
 	return client
 }
@@ -40,9 +39,7 @@ var servers = redistest.Servers
 func newStore(t testing.TB, client redis.UniversalClient, prefix string) driver.Store {
 	t.Helper()
 	s, err := redisgate.New(client, redisgate.Config{Prefix: prefix})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -109,9 +106,8 @@ func TestExpiry(t *testing.T) {
 	ctx, key := t.Context(), redisgate.Key(s, "show-1")
 	turn := func(on bool) {
 		t.Helper()
-		if _, err := s.Switch(ctx, "show-1", on); err != nil {
-			t.Fatal(err)
-		}
+		_, err := s.Switch(ctx, "show-1", on)
+		require.NoError(t, err)
 	}
 	forever := func(when string) {
 		t.Helper()
@@ -121,12 +117,10 @@ func TestExpiry(t *testing.T) {
 	}
 	turn(true)
 	forever("while on")
-	if _, err := s.Assign(ctx, "show-1", 3); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Advance(ctx, "show-1", 1, time.Second); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.Assign(ctx, "show-1", 3)
+	require.NoError(t, err)
+	_, err = s.Advance(ctx, "show-1", 1, time.Second)
+	require.NoError(t, err)
 	forever("after calls")
 	turn(false)
 	first := client.PTTL(ctx, key).Val()
@@ -134,13 +128,10 @@ func TestExpiry(t *testing.T) {
 		t.Errorf("while off the counters are kept for %s", first)
 	}
 	// A read does not renew the expiry.
-	if err := client.PExpire(ctx, key, time.Hour).Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, client.PExpire(ctx, key, time.Hour).Err())
 	turn(false)
-	if _, err := s.State(ctx, "show-1"); err != nil {
-		t.Fatal(err)
-	}
+	_, err = s.State(ctx, "show-1")
+	require.NoError(t, err)
 	if left := client.PTTL(ctx, key).Val(); left > time.Hour {
 		t.Errorf("a call of a gate that is off renewed its time to %s", left)
 	}
@@ -156,27 +147,19 @@ func TestListHeals(t *testing.T) {
 			client := connect(t)
 			s := newStore(t, client, redistest.Prefix(t, client))
 			ctx := t.Context()
-			if _, err := s.Switch(ctx, "show-1", true); err != nil {
-				t.Fatal(err)
-			}
-			if err := client.Del(ctx, redisgate.Registry(s)).Err(); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := s.State(ctx, "show-1"); err != nil {
-				t.Fatal(err)
-			}
+			_, err := s.Switch(ctx, "show-1", true)
+			require.NoError(t, err)
+			require.NoError(t, client.Del(ctx, redisgate.Registry(s)).Err())
+			_, err = s.State(ctx, "show-1")
+			require.NoError(t, err)
 			if events, err := s.Events(ctx); err != nil || !slices.Equal(events, []string{"show-1"}) {
 				t.Errorf("after a loss of the list: %q, %v", events, err)
 			}
-			if err := client.Del(ctx, redisgate.Key(s, "show-1")).Err(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, client.Del(ctx, redisgate.Key(s, "show-1")).Err())
 			if events, err := s.Events(ctx); err != nil || len(events) != 0 {
 				t.Errorf("after a loss of the counters: %q, %v", events, err)
 			}
-			if listed := client.SCard(ctx, redisgate.Registry(s)).Val(); listed != 0 {
-				t.Errorf("%d events without counters are listed", listed)
-			}
+			assert.EqualValues(t, 0, client.SCard(ctx, redisgate.Registry(s)).Val(), "events without counters are listed")
 		})
 	}
 }
@@ -186,9 +169,8 @@ func TestMemory(t *testing.T) {
 	client := servers["redis"](t)
 	s := newStore(t, client, redistest.Prefix(t, client))
 	ctx := t.Context()
-	if _, err := s.Switch(ctx, "show-1", true); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.Switch(ctx, "show-1", true)
+	require.NoError(t, err)
 	used := func() (all int64) {
 		for _, key := range []string{redisgate.Key(s, "show-1"), redisgate.Registry(s)} {
 			all += client.MemoryUsage(ctx, key).Val()
@@ -198,34 +180,29 @@ func TestMemory(t *testing.T) {
 	const people = 1_000_000
 	before := int64(0)
 	for given := 0; given < people; given += driver.MaxAssign {
-		if _, err := s.Assign(ctx, "show-1", driver.MaxAssign); err != nil {
-			t.Fatal(err)
-		}
+		_, err := s.Assign(ctx, "show-1", driver.MaxAssign)
+		require.NoError(t, err)
 		if given == 0 {
 			before = used()
 		}
 	}
-	if _, err := s.Advance(ctx, "show-1", people, time.Second); err != nil {
-		t.Fatal(err)
-	}
+	_, err = s.Advance(ctx, "show-1", people, time.Second)
+	require.NoError(t, err)
 	after := used()
 	t.Logf("two keys of %d B at %d positions, %d B at %d", before, driver.MaxAssign, after, people)
 	if before == 0 || after > before+100 {
 		t.Errorf("they took %d B at first and take %d B", before, after)
 	}
 	state, err := s.State(ctx, "show-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const members = 100_000
 	asks := make([]driver.Ask, driver.MaxAssign)
 	for given := int64(0); given < members; given += driver.MaxAssign {
 		for i := range asks {
 			asks[i] = driver.Ask{Member: fmt.Sprintf("%022d", given+int64(i)), Position: given + int64(i) + 1} // as long as a hash
 		}
-		if _, err := s.Keep(ctx, "show-1", state.Epoch, asks); err != nil {
-			t.Fatal(err)
-		}
+		_, err := s.Keep(ctx, "show-1", state.Epoch, asks)
+		require.NoError(t, err)
 	}
 	key := fmt.Sprintf("%s:%d", redisgate.Key(s, "show-1"), state.Epoch)
 	head := client.MemoryUsage(ctx, key).Val() / members

@@ -18,6 +18,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/bus/sqsbus/sqsclient"
@@ -47,9 +49,7 @@ type server struct {
 
 func must(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 func query(t *testing.T, raw string, ask func(db *sql.DB) error) {
@@ -322,9 +322,7 @@ func TestOutbox(t *testing.T) {
 			cfg.Step = func(text string) { steps = append(steps, text) }
 			begun := time.Now()
 			r, err := Outbox(t.Context(), s.url, cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if r.Appended == 0 || r.Appended > maxRows+100 || r.AppendPS <= 0 || r.Drained == 0 || r.Drained > r.Appended || r.DrainPS <= 0 {
 				t.Errorf("measured %+v", r)
 			}
@@ -352,9 +350,7 @@ func TestTransport(t *testing.T) {
 			t.Parallel()
 			s, name := at(t), fresh()
 			r, err := Transport(t.Context(), s.url, quick(name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if r.Published == 0 || r.PublishPS <= 0 || r.Handled == 0 || r.Handled > r.Published || r.HandlePS <= 0 {
 				t.Errorf("measured %+v", r)
 			}
@@ -381,9 +377,7 @@ func TestLimiter(t *testing.T) {
 			t.Parallel()
 			s, name := at(t), fresh()
 			r, err := Limiter(t.Context(), s.url, quick(name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if len(r.Runs) != 2 || r.Runs[0].Callers != 1 || r.Runs[1].Callers != 16 {
 				t.Fatalf("measured %+v", r)
 			}
@@ -455,12 +449,8 @@ func TestTaken(t *testing.T) {
 			if strings.HasSuffix(kind, "sqs") { // which keeps a deleted name for a while, and has no mark
 				return
 			}
-			if err := m.run(t.Context(), s.url, cfg); err != nil {
-				t.Errorf("the first of two says %v", err)
-			}
-			if err := <-second; !errors.Is(err, ErrTaken) {
-				t.Errorf("the second of two says %v", err)
-			}
+			assert.NoError(t, m.run(t.Context(), s.url, cfg), "the first of two")
+			assert.ErrorIs(t, <-second, ErrTaken, "the second of two")
 			gone(t, s, name)
 		})
 	}
@@ -486,14 +476,10 @@ func TestInterrupted(t *testing.T) {
 				cancel()
 				gone(t, s, name)
 				if steps == step { // this was the last one: removed
-					if err != nil {
-						t.Errorf("at the end: %v", err)
-					}
+					assert.NoError(t, err, "at the end")
 					return
 				}
-				if !errors.Is(err, context.Canceled) {
-					t.Errorf("at step %d it says %v", step, err)
-				}
+				assert.ErrorIsf(t, err, context.Canceled, "at step %d it says %v", step, err)
 			}
 		})
 	}

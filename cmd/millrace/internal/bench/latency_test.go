@@ -5,6 +5,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
 )
 
@@ -39,9 +40,7 @@ func TestLatencies(t *testing.T) {
 	if r := a.report(); r.Count != 1000 || r.P50 < 0.006 || r.P50 > 0.0064 {
 		t.Errorf("reported %+v", r)
 	}
-	if got := new(latencies).quantile(0.99); got != 0 {
-		t.Errorf("of nothing %s", got)
-	}
+	assert.EqualValues(t, 0, new(latencies).quantile(0.99), "of nothing")
 	a.add(-time.Second) // our clocks do not go back; it must not fail
 	if size := unsafe.Sizeof(a); size > 17<<10 {
 		t.Errorf("it takes %d bytes", size)

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/cmd/millrace/internal/cli"
@@ -54,9 +57,7 @@ func TestAbsentLetters(t *testing.T) {
 			}
 		}
 		// Nothing was taken, and no topic was created.
-		if got := read[listing](t, tool(t, "dlq", "list", dlt, "--json", "--bus", rawURL).want(t, 0)); got.Pending != 2 {
-			t.Errorf("%d letters are left, want 2", got.Pending)
-		}
+		assert.Equal(t, 2, read[listing](t, tool(t, "dlq", "list", dlt, "--json", "--bus", rawURL).want(t, 0)).Pending, "letters are")
 		if found, err := b.Topics(t.Context(), typo); err != nil || len(found) != 0 {
 			t.Errorf("the mistyped topic was made: %v, %v", found, err)
 		}
@@ -79,9 +80,8 @@ func TestAbsentTables(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, p place) {
 		db := p.open(t)
 		if p.name == "sqlite" { // the file is created by the first connection
-			if _, err := db.ExecContext(t.Context(), "CREATE TABLE orders (id INTEGER)"); err != nil {
-				t.Fatal(err)
-			}
+			_, err := db.ExecContext(t.Context(), "CREATE TABLE orders (id INTEGER)")
+			require.NoError(t, err)
 		}
 		before := p.tables(t, db)
 		for _, line := range []string{"list orders.DLT", "show orders.DLT 1", "redrive orders.DLT --all", "drop orders.DLT --all --yes"} {
@@ -99,16 +99,12 @@ func TestAbsentTopicInModeTx(t *testing.T) {
 	for _, name := range []string{"postgres", "mariadb"} {
 		t.Run(name, func(t *testing.T) {
 			u, err := url.Parse(transports[name](t, ""))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			q := u.Query()
 			q.Set("mode", "tx")
 			u.RawQuery = q.Encode()
 			b := openBus(t, u.String())
-			if err := b.Declare(t.Context(), bus.Topic{Name: "orders.DLT", Groups: []string{driver.RedriveGroup}}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: "orders.DLT", Groups: []string{driver.RedriveGroup}}))
 			tool(t, "dlq", "list", "orders.DTL", "--bus", u.String()).want(t, 1, `the nearest that is there is "orders.DLT"`)
 			tool(t, "dlq", "list", "orders.DLT", "--bus", u.String()).want(t, 0, "no dead letters")
 		})
@@ -163,9 +159,7 @@ func TestAbsentEvents(t *testing.T) {
 		r.come(t, "show-1", 3)
 		absent += `; the nearest that is there is "show-1"`
 		for _, args := range [][]string{{"status", "show-9"}, {"status", "show-1", "show-9", "--json"}, {"threshold", "show-9"}, {"threshold", "show-9", "5"}} {
-			if got := tool(t, at(args...)...).want(t, 1, absent); got.out != "" {
-				t.Errorf("%v: something on the standard output: %s", args, got.out)
-			}
+			assert.Equalf(t, "", tool(t, at(args...)...).want(t, 1, absent).out, "%v: something on the standard output", args)
 		}
 		tool(t, at("threshold", "show-9", "5")...).want(t, 1, "if its sale is still to open, add --new")
 		if n, err := r.client.Exists(t.Context(), r.prefix+"{show-9}:room").Result(); err != nil || n != 0 {

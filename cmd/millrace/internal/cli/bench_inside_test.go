@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/cmd/millrace/internal/bench"
 )
 
@@ -31,9 +33,7 @@ func TestBenchShown(t *testing.T) {
 		for _, suffix := range []string{".txt", ".json"} {
 			var out bytes.Buffer
 			a := &app{Streams: Streams{Out: &out}, json: suffix == ".json"}
-			if err := a.showBench(r); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.showBench(r))
 			Golden(t, name+suffix, out.String())
 		}
 	}

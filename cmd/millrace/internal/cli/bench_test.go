@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/servicetest"
 )
@@ -44,9 +45,7 @@ func TestBench(t *testing.T) {
 
 	// A file of another program is unchanged; the other requested parts are measured.
 	theirs := filepath.Join(dir, "bench_cli.db")
-	if err := os.WriteFile(theirs, []byte("theirs"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(theirs, []byte("theirs"), 0o600))
 	tool(t, args...).want(t, 1, "is there already", "use another --name")
 	if content, err := os.ReadFile(theirs); err != nil || string(content) != "theirs" {
 		t.Errorf("their file holds %q, %v", content, err)

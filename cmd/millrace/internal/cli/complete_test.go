@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -69,9 +71,7 @@ func TestCompletionOfTopics(t *testing.T) {
 	if err := b.Declare(t.Context(), bus.Topic{Name: "dlq.payment", Groups: []string{driver.RedriveGroup}}, bus.Topic{Name: "payment.events", Groups: []string{"stats"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Publisher().Publish("dlq.payment", message.NewMessage("1", nil)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Publisher().Publish("dlq.payment", message.NewMessage("1", nil)))
 	if got := offered(t, "dlq", "list", "--bus", raw, ""); len(got) != 1 || got[0] != "dlq.payment" {
 		t.Errorf("it offers %q", got)
 	}
@@ -84,9 +84,8 @@ func TestCompletionOfTopics(t *testing.T) {
 func TestCompletionMakesNothing(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, p place) {
 		db := p.open(t)
-		if _, err := db.Exec("CREATE TABLE other (id INT)"); err != nil {
-			t.Fatal(err)
-		}
+		_, err := db.Exec("CREATE TABLE other (id INT)")
+		require.NoError(t, err)
 		for _, line := range []string{"dlq list --bus", "outbox retry --db", "outbox status --db"} {
 			if got := offered(t, append(strings.Fields(line), p.url, "")...); len(got) > 0 {
 				t.Errorf("%q offers %q", line, got)
@@ -103,13 +102,9 @@ func TestCompletionOfShardsAndIDs(t *testing.T) {
 		db := p.open(t)
 		b := p.store(t, db, "cursor")
 		park(t, db, b, 2)
-		if got := strings.Join(offered(t, "outbox", "status", "--db", p.url, "--shard", ""), " "); got != "0 1 2" {
-			t.Errorf("shards %q", got)
-		}
+		assert.Equal(t, "0 1 2", strings.Join(offered(t, "outbox", "status", "--db", p.url, "--shard", ""), " "), "shards")
 		parked, err := b.Parked(t.Context(), 0, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		first, second := fmt.Sprintf("%d\tpoison", parked[0].ID), fmt.Sprintf("%d\tpoison", parked[1].ID)
 		if got := offered(t, "outbox", "retry", "--db", p.url, ""); len(got) != 2 || got[0] != first || got[1] != second {
 			t.Errorf("ids %q, want %q and %q", got, first, second)
@@ -125,9 +120,7 @@ func TestCompletionOfShardsAndIDs(t *testing.T) {
 // The Tab key does not wait for a server that never answers.
 func TestCompletionIsBounded(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer l.Close()
@@ -153,8 +146,6 @@ func TestCompletionIsBounded(t *testing.T) {
 func TestCompletionScripts(t *testing.T) {
 	for shell, want := range map[string]string{"bash": "__start_millrace", "zsh": "#compdef millrace", "fish": "complete -c millrace", "powershell": "Register-ArgumentCompleter"} {
 		got := tool(t, "completion", shell).want(t, 0, want)
-		if got.err != "" {
-			t.Errorf("%s: %s", shell, got.err)
-		}
+		assert.Equalf(t, "", got.err, "%s", shell)
 	}
 }

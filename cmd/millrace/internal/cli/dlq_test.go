@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -36,17 +38,13 @@ func consume(t *testing.T, b *bus.Bus, c bus.Consumer) (stop func()) {
 	if err == nil {
 		err = r.Add(c)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- r.Run(ctx) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-ended)
 	})
 	t.Cleanup(stop)
 	return stop
@@ -69,19 +67,13 @@ func bury(t *testing.T, b *bus.Bus, topic string, n int) (ids []string) {
 	var all []*message.Message
 	for i := range n {
 		e, err := event.New([]string{"OrderPlaced", "OrderPaid"}[i%2], "/shop", map[string]int{"amount": i})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		e.AggregateID = fmt.Sprint("order-", i%3)
 		m, err := event.Structured{}.Encode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ids, all = append(ids, e.ID), append(all, m)
 	}
-	if err := b.Publisher().Publish(topic, all...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Publisher().Publish(topic, all...))
 	for range n {
 		select {
 		case <-buried:
@@ -126,9 +118,7 @@ func arrived(t *testing.T, b *bus.Bus, topic string, n int) map[string]string {
 		within(seen, "a redriven event")
 	}
 	// Messages that arrive too often come before this one, or beside it.
-	if err := b.Publisher().Publish(topic, message.NewMessage("last", []byte("x"))); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Publisher().Publish(topic, message.NewMessage("last", []byte("x"))))
 	within(last, "the last message")
 	stop()
 	return got
@@ -188,9 +178,7 @@ func TestDeadLetters(t *testing.T) {
 			t.Errorf("listed as %+v", l)
 		}
 		shown := dlq("list").want(t, 0, "API_4XX", "OrderPlaced", "no such account", "6 dead letters")
-		if strings.Contains(shown.out, "\x1b") {
-			t.Errorf("an error commands the terminal: %q", shown.out)
-		}
+		assert.NotContainsf(t, shown.out, "\x1b", "an error commands the terminal: %q", shown.out)
 		paid := read[listing](t, dlq("list", "--type", "OrderPaid", "--since", "1h", "--json").want(t, 0))
 		if !slices.Equal(paid.ids(), sorted(ids[1], ids[3], ids[5])) {
 			t.Errorf("of type OrderPaid are %v", paid.ids())
@@ -207,9 +195,7 @@ func TestDeadLetters(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "payload.json")
 		edited := strings.Replace(one.Payload, `"amount":1`, `"amount":150`, 1)
 		for payload, code := range map[string]int{"{}": 1, edited: 0} {
-			if err := os.WriteFile(file, []byte(payload), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(file, []byte(payload), 0o600))
 			dlq("edit", ids[1], "--payload", file).want(t, code)
 		}
 		if one = read[letter](t, dlq("show", ids[1], "--json").want(t, 0)); one.Edits != 1 || one.Payload != edited {
@@ -325,9 +311,7 @@ func TestEditor(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if !strings.Contains(string(text), "\n  \"") {
-				t.Errorf("the editor gets JSON on one line: %s", text)
-			}
+			assert.Containsf(t, string(text), "\n  \"", "the editor gets JSON on one line: %s", text)
 			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 				t.Errorf("others may read the payload: %v %v", info.Mode(), err)
 			}
@@ -349,28 +333,20 @@ func TestEditor(t *testing.T) {
 	gone := toolWith(t.Context(), cli.Streams{Edit: func(context.Context, string) error { return errors.New("crashed") }}, line...).want(t, 1, "the editor failed, what it wrote is in ")
 	_, path, _ := strings.Cut(gone.err, "what it wrote is in ")
 	path, _, _ = strings.Cut(path, ":")
-	if err := os.RemoveAll(filepath.Dir(path)); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, os.RemoveAll(filepath.Dir(path)))
 
 	// A real editor, from the environment.
 	script := filepath.Join(t.TempDir(), "editor")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\nsed -i 's/\"amount\": 7/\"amount\": 8/' \"$2\"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\nsed -i 's/\"amount\": 7/\"amount\": 8/' \"$2\"\n"), 0o700))
 	env := func(name string) string { return map[string]string{"EDITOR": script + " --wait"}[name] }
 	toolWith(t.Context(), cli.Streams{Env: env}, line...).want(t, 0, "the payload was replaced")
-	if got := payload(); !strings.Contains(got, `"amount":8`) {
-		t.Errorf("after the real editor: %s", got)
-	}
+	assert.Contains(t, payload(), `"amount":8`, "after the real editor")
 }
 
 // A letter without its topic stays, and the tool reports it.
 func TestRedriveFails(t *testing.T) {
 	b, rawURL, _ := graves(t, 1)
-	if err := b.Publisher().Publish("orders.DLT", message.NewMessage("homeless", []byte{0xff, 0x00, 0x1b})); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Publisher().Publish("orders.DLT", message.NewMessage("homeless", []byte{0xff, 0x00, 0x1b})))
 	tool(t, "dlq", "redrive", "orders.DLT", "--all", "--bus", rawURL).want(t, 1, "homeless stays", "dlq_original_topic", "1 dead letter redriven", "1 cannot be")
 	tool(t, "dlq", "show", "orders.DLT", "homeless", "--bus", rawURL).want(t, 0, "3 bytes that are no text", "/wAb", "not an event")
 	tool(t, "dlq", "list", "orders.DLT", "--bus", "sqlite://"+t.TempDir()+"/none.db").want(t, 1, "there is no file")

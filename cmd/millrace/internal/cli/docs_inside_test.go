@@ -10,15 +10,15 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // page is docs/cli.md.
 func page(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "cli.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }
 
@@ -105,14 +105,10 @@ func TestPageShowsTheShapes(t *testing.T) {
 			continue
 		}
 		printed, err := os.ReadFile(filepath.Join("testdata", golden))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		shown, is := fieldsIn(t, found[1]), fieldsIn(t, string(printed))
 		for _, name := range is {
-			if !slices.Contains(shown, name) {
-				t.Errorf("docs/cli.md does not show the field %q of %q", name, heading)
-			}
+			assert.Containsf(t, shown, name, "docs/cli.md does not show the field %q of %q", name, heading)
 		}
 		for _, name := range shown {
 			if !slices.Contains(is, name) && name != "failed[].id" && name != "failed[].error" && name != "logs[].error" {

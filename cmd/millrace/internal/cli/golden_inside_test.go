@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -32,15 +35,9 @@ func Golden(t *testing.T, name, got string) {
 	}
 	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s has changed, and programs may read it; if that is meant: go test -update\n%s\nwant\n%s", path, got, want)
-	}
+	require.NoError(t, err)
+	assert.Equalf(t, string(want), got, "%s has changed, and programs may read it; if that is meant: go test -update\n%s\nwant\n%s", path, got, want)
 }

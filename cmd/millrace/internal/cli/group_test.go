@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -32,13 +34,9 @@ func TestGroups(t *testing.T) {
 	eachTransport(t, func(t *testing.T, rawURL, topic string) {
 		b := openBus(t, rawURL)
 		group := ownGroup(topic)
-		if err := b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}))
 		for n := range 3 {
-			if err := b.Publisher().Publish(topic, message.NewMessage(fmt.Sprint(n), []byte("x"))); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, b.Publisher().Publish(topic, message.NewMessage(fmt.Sprint(n), []byte("x"))))
 		}
 		on := func(line string) run {
 			return tool(t, append(strings.Fields(line), "--topic", topic, "--group", group, "--bus", rawURL)...)
@@ -78,9 +76,7 @@ func TestGroups(t *testing.T) {
 			live = groupsOf(t, rawURL, topic)[0].Live
 		}
 		on("group delete --yes").want(t, 0, "deleted")
-		if got := groupsOf(t, rawURL, topic); len(got) != 0 {
-			t.Errorf("deleted, it is listed: %+v", got)
-		}
+		assert.Empty(t, groupsOf(t, rawURL, topic), "deleted, it is listed")
 		on("group delete --yes").want(t, 1, fmt.Sprintf("there is no group %q of topic %s", group, topic))
 	})
 }
@@ -91,9 +87,7 @@ func TestGroupUsage(t *testing.T) {
 	t.Parallel()
 	raw := transports["sqlite"](t, "orders")
 	b := openBus(t, raw)
-	if err := b.Declare(t.Context(), bus.Topic{Name: "orders", Partitions: 1, Groups: []string{"billing", "stats"}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Declare(t.Context(), bus.Topic{Name: "orders", Partitions: 1, Groups: []string{"billing", "stats"}}))
 	for line, want := range map[string]string{
 		"group reset --group stats --to earliest":                                            "--topic is missing",
 		"group reset --topic orders --to earliest":                                           "--group is missing",
@@ -126,13 +120,9 @@ func TestGroupUsage(t *testing.T) {
 	}
 	no := toolWith(t.Context(), cli.Streams{Asks: true, In: strings.NewReader("n\n")}, "group", "delete", "--topic", "orders", "--group", "stats", "--bus", raw)
 	no.want(t, 1, "Delete group stats of orders, which has not acknowledged 0 messages? [y/N]", "nothing was done")
-	if got := groupsOf(t, raw, "orders"); len(got) != 2 {
-		t.Errorf("the groups are %+v", got)
-	}
+	assert.Len(t, groupsOf(t, raw, "orders"), 2, "the groups")
 	if got := offered(t, "group", "reset", "--bus", raw, "--topic", "orders", "--group", ""); !slices.Equal(got, []string{"billing", "stats"}) {
 		t.Errorf("for the group it offers %q", got)
 	}
-	if got := offered(t, "group", "reset", "--bus", raw, "--topic", ""); !slices.Equal(got, []string{"orders"}) {
-		t.Errorf("for the topic it offers %q", got)
-	}
+	assert.Equal(t, []string{"orders"}, offered(t, "group", "reset", "--bus", raw, "--topic", ""), "for the topic it offers")
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/bus/redrive"
 )
 
@@ -63,9 +65,7 @@ func TestAFailureOfALetterShowsNoSecret(t *testing.T) {
 		failed := redrive.Failure{ID: "l-1", Err: errors.New("dial amqp://app:geheim@h/: refused")}
 		return redrive.Result{Matched: 1, Complete: true, Failed: []redrive.Failure{failed}}, nil
 	}
-	if err := a.change(t.Context(), letters{}, run, redrive.Filter{}, changeFlags{}, "redriven"); !errors.Is(err, errWrong) {
-		t.Errorf("it ends with %v", err)
-	}
+	assert.ErrorIs(t, a.change(t.Context(), letters{}, run, redrive.Filter{}, changeFlags{}, "redriven"), errWrong, "it ends with")
 	for where, text := range map[string]string{"JSON": out.String(), "the standard error": said.String()} {
 		if !strings.Contains(text, "dial amqp://app:xxxxx@h/") || strings.Contains(text, "geheim") {
 			t.Errorf("%s says %s", where, text)

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/cli"
@@ -87,13 +89,9 @@ func (b *buffer) String() string {
 // want fails the test unless the run ended as expected.
 func (r run) want(t *testing.T, code int, holds ...string) run {
 	t.Helper()
-	if r.code != code {
-		t.Fatalf("exit code %d, want %d\n%s\n%s", r.code, code, r.out, r.err)
-	}
+	require.Equalf(t, code, r.code, "exit code %d, want %d\n%s\n%s", r.code, code, r.out, r.err)
 	for _, text := range holds {
-		if !strings.Contains(r.out+r.err, text) {
-			t.Errorf("%q is missing in\n%s\n%s", text, r.out, r.err)
-		}
+		assert.Containsf(t, r.out+r.err, text, "%q is missing in\n%s\n%s", text, r.out, r.err)
 	}
 	return r
 }
@@ -136,13 +134,9 @@ func (p place) open(t *testing.T) *sql.DB {
 		raw += "?multiStatements=true"
 	}
 	d, err := database.Open(raw, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, d.Close())
 	})
 	return d.DB
 }
@@ -156,8 +150,6 @@ func (p place) tables(t *testing.T, db *sql.DB) (n int) {
 		"mariadb":  `SELECT count(*) FROM information_schema.tables WHERE table_schema = database()`,
 		"mysql":    `SELECT count(*) FROM information_schema.tables WHERE table_schema = database()`,
 	}[p.name]
-	if err := db.QueryRow(query).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.QueryRow(query).Scan(&n))
 	return n
 }

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/counter/sqlcounter"
 	"github.com/millrace-go/millrace/sqltx"
 )
@@ -35,9 +38,7 @@ func TestMigrate(t *testing.T) {
 		db := p.open(t)
 		before := p.tables(t, db)
 		for name, state := range states(t, tool(t, "migrate", "status", "--db", p.url, "--json").want(t, 0)) {
-			if state != "missing" {
-				t.Errorf("%s is %s in an empty database", name, state)
-			}
+			assert.Equalf(t, "missing", state, "%s is %s in an empty database", name, state)
 		}
 		if n := p.tables(t, db); n != before {
 			t.Errorf("to look made %d tables", n-before)
@@ -53,17 +54,14 @@ func TestMigrate(t *testing.T) {
 		tool(t, "migrate", "up", "--db", p.url, "--layout", "processed_events").want(t, 0, "1 migration applied")
 		for _, layout := range []string{"event_handled", "processed_events"} {
 			for name, state := range states(t, tool(t, "migrate", "status", "--db", p.url, "--layout", layout, "--json").want(t, 0)) {
-				if state != "current" {
-					t.Errorf("%s is %s after up", name, state)
-				}
+				assert.Equalf(t, "current", state, "%s is %s after up", name, state)
 			}
 		}
 		// A version that no longer exists, and one that is not known yet.
 		exec := func(query string) {
 			t.Helper()
-			if _, err := db.Exec(query); err != nil {
-				t.Fatal(err)
-			}
+			_, err := db.Exec(query)
+			require.NoError(t, err)
 		}
 		exec(`DELETE FROM millrace_outbox_version WHERE version_id = 1`)
 		tool(t, "migrate", "status", "--db", p.url).want(t, 1, "pending", "millrace migrate up")
@@ -82,13 +80,9 @@ func TestMigrateCounters(t *testing.T) {
 			"sqlite": sqltx.SQLite, "postgres": sqltx.Postgres, "mariadb": sqltx.MySQL, "mysql": sqltx.MySQL,
 		}[p.name]
 		applier, err := sqlcounter.New(db, sqlcounter.Config{Dialect: dialect})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		log, err := sqlcounter.NewLog(db, dialect, "comment")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		are := func(counter, counterLog string) {
 			t.Helper()
 			got := states(t, tool(t, "migrate", "status", "--db", p.url, "--json").want(t, 0))
@@ -99,15 +93,11 @@ func TestMigrateCounters(t *testing.T) {
 		tool(t, "migrate", "up", "--db", p.url, "--package", "counter").want(t, 0, "1 migration applied")
 		are("current", "missing")
 		n := p.tables(t, db)
-		if err := applier.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, applier.Migrate(t.Context()))
 		if m := p.tables(t, db); m != n {
 			t.Errorf("the application made %d tables more", m-n)
 		}
-		if err := log.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, log.Migrate(t.Context()))
 		are("current", "current")
 		tool(t, "migrate", "up", "--db", p.url, "--package", "counter-log").want(t, 0, "up to date")
 		for _, table := range []string{"millrace_counter_version", "millrace_counter_log_version"} {
@@ -131,17 +121,13 @@ func truth(p place) string {
 func TestMigratePrint(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, p place) {
 		script := tool(t, "migrate", "print", "--db", p.url).want(t, 0).out
-		if other := tool(t, "migrate", "print", "--dialect", p.name).want(t, 0).out; other != script {
-			t.Error("--dialect and --db print different scripts")
-		}
+		assert.Equal(t, script, tool(t, "migrate", "print", "--dialect", p.name).want(t, 0).out, "--dialect and --db print different scripts")
 		db := p.open(t)
 		if _, err := db.Exec(script); err != nil {
 			t.Fatalf("%v in\n%s", err, script)
 		}
 		for name, state := range states(t, tool(t, "migrate", "status", "--db", p.url, "--json").want(t, 0)) {
-			if state != "current" {
-				t.Errorf("%s is %s after the script", name, state)
-			}
+			assert.Equalf(t, "current", state, "%s is %s after the script", name, state)
 		}
 		n := p.tables(t, db)
 		if up := tool(t, "migrate", "up", "--db", p.url).want(t, 0); strings.Contains(up.out, "applied") {
@@ -191,17 +177,13 @@ func elsewhere(t *testing.T, p place) string {
 		current, create, drop = `DATABASE()`, `CREATE DATABASE `, `DROP DATABASE %s`
 	}
 	var name string
-	if err := db.QueryRow(`SELECT ` + current).Scan(&name); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.QueryRow(`SELECT `+current).Scan(&name))
 	name += "_x"
-	if _, err := db.Exec(create + name); err != nil {
-		t.Fatal(err)
-	}
+	_, err := db.Exec(create + name)
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if _, err := db.Exec(fmt.Sprintf(drop, name)); err != nil {
-			t.Error(err)
-		}
+		_, err := db.Exec(fmt.Sprintf(drop, name))
+		assert.NoError(t, err)
 	})
 	return name
 }

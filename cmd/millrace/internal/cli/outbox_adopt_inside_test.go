@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 )
 
@@ -47,9 +49,7 @@ func TestAdoptRefused(t *testing.T) {
 		"outbox (cursor): refused: rows hold transaction 900", "transport: adopted", "counters: positions travel with the data",
 		"not adopted: 1 of 3", "outbox rebase --since TIME",
 	} {
-		if !strings.Contains(out+errs, want) {
-			t.Errorf("%q is missing in\n%s%s", want, out, errs)
-		}
+		assert.Containsf(t, out+errs, want, "%q is missing in\n%s%s", want, out, errs)
 	}
 	out, _, err = adopt(true, false, true, "")
 	var r adoptReport

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/driver"
@@ -28,9 +31,7 @@ func TestOutboxAdopt(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		r, err := outbox.NewRelay(stores[kind], published[kind], outbox.RelayConfig{Interval: 50 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ended := make(chan error, 1)
 		go func() {
 			defer cancel()
@@ -50,28 +51,21 @@ func TestOutboxAdopt(t *testing.T) {
 		}
 		stores[kind], published[kind] = b, &outboxtest.Publisher{}
 		appendTo(t, db, b, "orders", 6)
-		if err := relay(kind, 6); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, relay(kind, 6))
 		appendTo(t, db, b, "more", 4)
-		if _, err := db.Exec(move); err != nil {
-			t.Fatal(err)
-		}
+		_, err := db.Exec(move)
+		require.NoError(t, err)
 		if err := relay(kind, 7); !errors.Is(err, driver.ErrForeignDatabase) || !strings.Contains(err.Error(), "millrace outbox adopt") {
 			t.Errorf("%s: on another system the relay ended with %v", kind, err)
 		}
 	}
 	tool(t, "outbox", "adopt", "--db", p.url).want(t, 2, "--yes")
 	for kind := range elsewhere {
-		if err := relay(kind, 7); !errors.Is(err, driver.ErrForeignDatabase) {
-			t.Errorf("%s: without an answer adopt has changed something: %v", kind, err)
-		}
+		assert.ErrorIsf(t, relay(kind, 7), driver.ErrForeignDatabase, "%s: without an answer adopt has changed something", kind)
 	}
 	got := tool(t, "outbox", "adopt", "--yes", "--db", p.url).want(t, 0)
 	for kind := range elsewhere {
-		if !strings.Contains(got.out, "outbox ("+kind+"): adopted") {
-			t.Errorf("of %s it says %s", kind, got.out)
-		}
+		assert.Containsf(t, got.out, "outbox ("+kind+"): adopted", "of %s it says %s", kind, got.out)
 		if err := relay(kind, 10); err != nil {
 			t.Errorf("%s: after adopt the relay ended with %v", kind, err)
 		}

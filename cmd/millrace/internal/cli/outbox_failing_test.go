@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/cmd/millrace/internal/cli"
 	"github.com/millrace-go/millrace/outbox/driver"
 )
@@ -16,13 +19,9 @@ func fail(t *testing.T, b box, state driver.State) {
 	t.Helper()
 	for shard := range shards {
 		l, err := b.Lease(t.Context(), shard, "relay", time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		found, err := b.Read(t.Context(), l, driver.Query{Limit: 100})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		set := driver.Settlement{TTL: time.Minute}
 		if state == driver.MovedAside {
 			set.Move = found.Next
@@ -34,12 +33,8 @@ func fail(t *testing.T, b box, state driver.State) {
 				Item: it, State: state, Attempts: 4, Age: 90 * time.Second, Wait: time.Hour, Error: "refused \x1b[31mfor ever",
 			})
 		}
-		if err := b.Settle(t.Context(), l, set); err != nil {
-			t.Fatal(err)
-		}
-		if err := b.Release(t.Context(), l); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Settle(t.Context(), l, set))
+		require.NoError(t, b.Release(t.Context(), l))
 	}
 }
 
@@ -82,9 +77,7 @@ func TestOutboxFailing(t *testing.T) {
 			}
 			last := strconv.FormatInt(first.Events[1].ID, 10)
 			shown := call("outbox", "failing", "--limit", "2").want(t, 0, "NEXT ATTEMPT", "1m30s", "for ever", "there are more: --after "+last)
-			if strings.Contains(shown.out, "\x1b") {
-				t.Errorf("%s: an error commands the terminal: %q", kind, shown.out)
-			}
+			assert.NotContainsf(t, shown.out, "\x1b", "%s: an error commands the terminal: %q", kind, shown.out)
 			rest := read[failing](t, call("outbox", "failing", "--after", last, "--json").want(t, 0))
 			if len(rest.Events) != 3 || rest.More {
 				t.Errorf("%s: the rest is %+v", kind, rest)
@@ -126,9 +119,7 @@ func TestOutboxAdoptWhereNothingIsTo(t *testing.T) {
 		appendTo(t, db, b, "orders", 3)
 		got := tool(t, "outbox", "adopt", "--db", p.url).want(t, 0)
 		for _, name := range []string{"outbox (status)", "transport", "counters"} {
-			if !strings.Contains(got.out, name+": positions travel with the data; nothing to adopt") {
-				t.Errorf("of %s it says %s", name, got.out)
-			}
+			assert.Containsf(t, got.out, name+": positions travel with the data; nothing to adopt", "of %s it says %s", name, got.out)
 		}
 		if backlog, _, _ := sum(t, tool(t, "outbox", "status", "--json", "--db", p.url).want(t, 0)); backlog != 3 {
 			t.Errorf("%d events wait, want 3", backlog)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/cli"
 	"github.com/millrace-go/millrace/event"
@@ -56,9 +58,7 @@ func (p place) store(t *testing.T, db *sql.DB, kind string) box {
 	if err == nil {
 		err = b.Migrate(t.Context())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b
 }
 
@@ -77,9 +77,7 @@ func (picky) Close() error { return nil }
 func appendTo(t *testing.T, db *sql.DB, b box, topic string, n int) {
 	t.Helper()
 	o, err := outbox.New(b, outbox.Config{Topic: topic})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	err = sqltx.Do(t.Context(), db, func(ctx context.Context, tx *sql.Tx) error {
 		for i := range n {
 			e, err := event.New("SeatHeld", "/test", i)
@@ -96,9 +94,7 @@ func appendTo(t *testing.T, db *sql.DB, b box, topic string, n int) {
 	if err == nil {
 		err = o.Close(t.Context())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // park runs a relay that parks n events and publishes others, until none waits.
@@ -128,12 +124,8 @@ func park(t *testing.T, db *sql.DB, b box, n int) {
 			}
 		}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := relay.Run(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, relay.Run(ctx))
 	if waiting, parked := counts(t.Context()); waiting != 0 || parked != n {
 		t.Fatalf("%d events wait and %d were parked, want 0 and %d", waiting, parked, n)
 	}
@@ -185,9 +177,7 @@ func TestOutbox(t *testing.T) {
 			}
 			last := strconv.FormatInt(page.Events[1].ID, 10)
 			shown := tool(t, append([]string{"outbox", "failed", "--limit", "2"}, at...)...).want(t, 0, "poison", "--after "+last)
-			if strings.Contains(shown.out, "\x1b") {
-				t.Errorf("%s: an error commands the terminal: %q", kind, shown.out)
-			}
+			assert.NotContainsf(t, shown.out, "\x1b", "%s: an error commands the terminal: %q", kind, shown.out)
 			rest := read[failed](t, tool(t, append([]string{"outbox", "failed", "--after", last, "--json"}, at...)...).want(t, 0))
 			if len(rest.Events) != 3 || rest.More {
 				t.Errorf("%s: the rest is %+v", kind, rest)
@@ -225,9 +215,8 @@ func TestOutboxRetryOfMany(t *testing.T) {
 		park(t, db, p.store(t, db, "cursor"), 1)
 		others := `shard, topic, message_id, message_key, headers, payload, created_at, attempts, last_error, first_failed_at, failed_at`
 		for have := 1; have < n; have *= 2 {
-			if _, err := db.Exec(fmt.Sprintf(`INSERT INTO outbox_failed (id, %s) SELECT id + %d, %s FROM outbox_failed`, others, have, others)); err != nil {
-				t.Fatal(err)
-			}
+			_, err := db.Exec(fmt.Sprintf(`INSERT INTO outbox_failed (id, %s) SELECT id + %d, %s FROM outbox_failed`, others, have, others))
+			require.NoError(t, err)
 		}
 		at := []string{"--db", p.url, "--json"}
 		parked := func() int {
@@ -254,9 +243,7 @@ func TestOutboxRetryOfMany(t *testing.T) {
 		if left := parked(); first.Retried < 500 || first.Retried > 1000 || first.Asked != n || first.Error == "" || left != n-first.Retried {
 			t.Errorf("%+v, and %d are parked", first, left)
 		}
-		if strings.Contains(stopped.out, "given back") {
-			t.Errorf("progress on the standard output: %s", stopped.out)
-		}
+		assert.NotContainsf(t, stopped.out, "given back", "progress on the standard output: %s", stopped.out)
 		rest := read[outcome](t, tool(t, append([]string{"outbox", "retry", "--all", "--yes"}, at...)...).want(t, 0))
 		if rest.Retried != n-first.Retried || rest.Missing == nil || parked() != 0 {
 			t.Errorf("the rest: %+v, and %d are parked", rest, parked())
@@ -288,9 +275,7 @@ func TestDebezium(t *testing.T) {
 	got := tool(t, "outbox", "debezium", "--db", "postgres://app:geheim@db.example:5433/shop?search_path=sales").want(t, 0,
 		"database.hostname=db.example", "database.port=5433", "database.dbname=shop", "table.include.list=sales.outbox_messages",
 		"database.user=debezium", "PostgresConnector")
-	if strings.Contains(got.out, "geheim") {
-		t.Error("the password is printed")
-	}
+	assert.NotContains(t, got.out, "geheim", "the password is printed")
 	tool(t, "outbox", "debezium", "--connector", "mariadb", "--host", "h", "--database", "d", "--kind", "status", "--format", "json").want(t, 0,
 		`"connector.class": "io.debezium.connector.mariadb.MariaDbConnector"`, `"table.include.list": "d.outbox_events"`)
 	tool(t, "outbox", "debezium", "--db", "mysql://u:p@h/d", "--host", "inside").want(t, 0, "database.hostname=inside", "MySqlConnector")

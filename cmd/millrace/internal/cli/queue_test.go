@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/cli"
 	"github.com/millrace-go/millrace/internal/redisdb"
@@ -47,9 +49,7 @@ func openRooms(t *testing.T, raw string) rooms {
 			r.gates, err = redisgate.New(r.client, redisgate.Config{Prefix: r.prefix})
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		for _, event := range []string{"show-1", "show-2", "show-9"} {
 			for _, key := range []string{"room", "threshold", "queue", "waiting", "versions", "slots", "used", "runs", "active", "active-seen", "reserved", "entry", "missed", "stays", "turns", "vwr"} {
@@ -83,9 +83,8 @@ func (r rooms) come(t *testing.T, event string, n int) {
 	for i := range visits {
 		visits[i] = queuedriver.Visit{Kind: queuedriver.Check, User: fmt.Sprint("user-", i)}
 	}
-	if _, err := r.lines.Visit(t.Context(), event, applicationRules(2), queuedriver.Beats{}, visits); err != nil {
-		t.Fatal(err)
-	}
+	_, err := r.lines.Visit(t.Context(), event, applicationRules(2), queuedriver.Beats{}, visits)
+	require.NoError(t, err)
 }
 
 func TestQueue(t *testing.T) {
@@ -97,12 +96,10 @@ func TestQueue(t *testing.T) {
 		cli.Golden(t, "queue-status-none.json", tool(t, at("status", "--json")...).want(t, 0).out)
 		r.come(t, "show-1", 402)
 		r.come(t, "show-2", 1)
-		if _, err := r.gates.Switch(t.Context(), "show-2", true); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := r.gates.Assign(t.Context(), "show-2", 40); err != nil {
-			t.Fatal(err)
-		}
+		_, err := r.gates.Switch(t.Context(), "show-2", true)
+		require.NoError(t, err)
+		_, err = r.gates.Assign(t.Context(), "show-2", 40)
+		require.NoError(t, err)
 		told := tool(t, at("status")...).want(t, 0, "the room behind the gate does not know yet")
 		cli.Golden(t, "queue-status.txt", told.out)
 		cli.Golden(t, "queue-status.json", tool(t, at("status", "--json")...).want(t, 0).out)
@@ -152,16 +149,14 @@ func TestQueueWait(t *testing.T) {
 			t.Fatalf("%d turns: %v", len(a.Admitted), err)
 		}
 		turn := []queuedriver.Visit{{Kind: queuedriver.Check, User: a.Admitted[0].User}}
-		if _, err := r.lines.Visit(t.Context(), "show-1", applicationRules(3), queuedriver.Beats{}, turn); err != nil {
-			t.Fatal(err)
-		}
+		_, err = r.lines.Visit(t.Context(), "show-1", applicationRules(3), queuedriver.Beats{}, turn)
+		require.NoError(t, err)
 		if got := wait(); got == nil || *got < 1 || *got > 40*60 {
 			t.Errorf("39 wait, one was let in just now, and the wait is %v", got)
 		}
 		two := 2
-		if _, err := r.lines.Change(t.Context(), "show-1", applicationRules(2), queuedriver.Change{Threshold: &two}); err != nil {
-			t.Fatal(err)
-		}
+		_, err = r.lines.Change(t.Context(), "show-1", applicationRules(2), queuedriver.Change{Threshold: &two})
+		require.NoError(t, err)
 		if got := wait(); got == nil || *got < 20*20*60 || *got > 20*60*60 {
 			t.Errorf("40 wait for two places of an hour each, and the wait is %v", got)
 		}
@@ -170,7 +165,5 @@ func TestQueueWait(t *testing.T) {
 
 func TestQueueAway(t *testing.T) {
 	got := tool(t, "queue", "status", "--redis", "redis://:geheim@127.0.0.1:1/0", "--json").want(t, 1, "127.0.0.1:1")
-	if got.out != "" {
-		t.Errorf("something on the standard output: %s", got.out)
-	}
+	assert.Equal(t, "", got.out, "something on the standard output")
 }

@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // verifyFixture is package draw's: "user-3" has place 17 of 20.
@@ -13,31 +16,21 @@ const verifyFixture = "../../../../queue/draw/testdata/"
 
 func TestQueueVerify(t *testing.T) {
 	leaves, err := os.ReadFile(verifyFixture + "leaves.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	raw, err := os.ReadFile(verifyFixture + "draw.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	folder := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	altered := func(field string, value any) string {
 		var all map[string]any
-		if err := json.Unmarshal(raw, &all); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(raw, &all))
 		all[field] = value
 		text, err := json.Marshal(all)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return write(field+".json", string(text))
 	}
 	lines := strings.Fields(string(leaves))
@@ -66,8 +59,6 @@ func TestQueueVerify(t *testing.T) {
 		"queue verify --draw " + verifyFixture + "draw.json --leaves " + write("short", lines[0]+"\n"+lines[1][1:]): "line 2 of the leaves",
 	} {
 		r := tool(t, strings.Fields(line)...)
-		if !strings.Contains(r.out+r.err, want) {
-			t.Errorf("%s: exit %d, %s%s, want %q", line, r.code, r.out, r.err, want)
-		}
+		assert.Containsf(t, r.out+r.err, want, "%s: exit %d, %s%s", line, r.code, r.out, r.err)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	busdriver "github.com/millrace-go/millrace/bus/driver"
@@ -40,21 +42,15 @@ type history struct {
 func keysIn(t *testing.T, rawURL string) driver.SQLStore[*sql.Tx] {
 	t.Helper()
 	d, err := database.Open(rawURL, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, d.Close())
 	})
 	s, err := sqlidempotency.New(d.DB, sqlidempotency.Config{Dialect: sqltx.Dialect(d.Dialect)})
 	if err == nil {
 		err = s.Migrate(t.Context())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -70,24 +66,18 @@ func written(t *testing.T, rawURL, topic, group string, n int) *history {
 		bus: openBus(t, rawURL), rawURL: rawURL, topic: topic, group: group, keys: keys, store: keysIn(t, keys),
 		began: time.Now().Add(-time.Hour).Format(time.RFC3339Nano),
 	}
-	if err := h.bus.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, h.bus.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}))
 	all := make([]*message.Message, n)
 	for i := range all {
 		e, err := event.New("OrderPlaced", "/shop", map[string]int{"n": i})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		e.AggregateID = fmt.Sprint("order-", i%100)
 		if all[i], err = (event.Structured{}).Encode(e); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for some := range slices.Chunk(all, 1000) {
-		if err := h.bus.Publisher().Publish(topic, some...); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, h.bus.Publisher().Publish(topic, some...))
 	}
 	return h
 }
@@ -96,23 +86,17 @@ func written(t *testing.T, rawURL, topic, group string, n int) *history {
 func (h *history) effects(t *testing.T, group string) int {
 	t.Helper()
 	guard, err := idempotency.New[*sql.Tx](h.store, idempotency.Config{Group: group})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r, err := bus.NewRunner(h.bus, bus.RunnerConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var n atomic.Int64
-	if err := r.Add(bus.BatchConsumer{
+	require.NoError(t, r.Add(bus.BatchConsumer{
 		Topic: h.topic, Group: group, Size: 500, Concurrency: 2, Window: 2000,
 		Guarded: guard.HandleBatch(func(_ context.Context, _ *sql.Tx, fresh []event.Event) error {
 			n.Add(int64(len(fresh)))
 			return nil
 		}),
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	h.through(t, r, group)
 	return int(n.Load())
 }
@@ -132,21 +116,15 @@ func (h *history) through(t *testing.T, r *bus.Runner, group string) {
 		case <-time.After(20 * time.Millisecond):
 		}
 		lags, err := h.bus.Lag(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		// A broker may take a moment to know a new group.
 		left = !slices.ContainsFunc(lags, func(l bus.Lag) bool { return l.Topic == h.topic && l.Group == group && l.Messages == 0 })
 	}
 	stop()
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, <-ended)
 	for live := true; live; { // a broker may take a moment to notice
 		all, err := h.bus.Groups(t.Context(), h.topic)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		live = slices.ContainsFunc(all, func(g busdriver.Group) bool { return g.Group == group && g.Live })
 	}
 }
@@ -227,9 +205,7 @@ func TestReplaySkipsNothing(t *testing.T) {
 	h := written(t, transports["sqlite"](t, topic), topic, group, 10)
 	h.began = time.Now().Add(time.Hour).Format(time.RFC3339Nano)
 	h.replay(t.Context(), cli.Streams{}).want(t, 0, "0 events since", "the group gets 0 messages again")
-	if got := h.effects(t, group); got != 10 {
-		t.Errorf("%d effects, want 10", got)
-	}
+	assert.Equal(t, 10, h.effects(t, group), "effects")
 }
 
 // Keys in Redis alone, and in Redis before a database, are forgotten as well.
@@ -239,25 +215,17 @@ func TestReplayForgetsInRedis(t *testing.T) {
 	h := written(t, transports["sqlite"](t, topic), topic, group, 100)
 	raw := servicetest.Redis(t)
 	client, err := redisdb.Open(raw, redisdb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer client.Close()
 	prefix := topic + ":"
 	fast, err := redisidempotency.New(client, redisidempotency.Config{Prefix: prefix})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	layered, err := idempotency.NewLayered(fast, h.store, idempotency.LayeredConfig{Timeout: 10 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, store := range map[string]driver.Store{"alone": fast, "layered": layered} {
 		group := group
 		guard, err := idempotency.New[idempotency.NoTx](store, idempotency.Config{Group: group})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var n atomic.Int64
 		effects := func() int64 {
 			n.Store(0)
@@ -268,9 +236,7 @@ func TestReplayForgetsInRedis(t *testing.T) {
 					return nil
 				})})
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			h.through(t, r, group)
 			return n.Load()
 		}
@@ -292,15 +258,11 @@ func TestReplayOfOtherMessages(t *testing.T) {
 	t.Parallel()
 	topic := uniqueTopic()
 	h := written(t, transports["sqlite"](t, topic), topic, group, 2)
-	if err := h.bus.Publisher().Publish(topic, message.NewMessage("1", []byte("no event"))); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, h.bus.Publisher().Publish(topic, message.NewMessage("1", []byte("no event"))))
 	h.replay(t.Context(), cli.Streams{}, "--dry-run").want(t, 0, "2 events since", "and 1 message that are no events")
 	asked := toolWith(t.Context(), cli.Streams{Asks: true, In: strings.NewReader("n\n")},
 		"replay", "--topic", topic, "--group", group, "--since", "1h", "--again", "--keys", h.keys, "--bus", h.rawURL)
 	asked.want(t, 1, "so that it gets 0 messages again, and forget 0 keys? [y/N]", "nothing was done")
 	bare := tool(t, "replay", "--topic", topic, "--group", group, "--since", "1h", "--dry-run", "--bus", h.rawURL).want(t, 0)
-	if !strings.Contains(bare.out, "name the store of its idempotency keys with --keys") {
-		t.Errorf("without --keys it says %s", bare.out)
-	}
+	assert.Contains(t, bare.out, "name the store of its idempotency keys with --keys", "without --keys")
 }

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/cmd/millrace/internal/cli"
 )
 
@@ -101,9 +104,7 @@ func TestUsage(t *testing.T) {
 		"doctor sqlite://x --package queue":   `"queue" has no tables`,
 	} {
 		got := tool(t, strings.Fields(line)...).want(t, 2, want)
-		if !strings.Contains(got.err, "--help' for its usage") {
-			t.Errorf("%q: no hint at the help in %s", line, got.err)
-		}
+		assert.Containsf(t, got.err, "--help' for its usage", "%q: no hint at the help in %s", line, got.err)
 		if !strings.Contains(want, "a command is missing") && got.out != "" {
 			t.Errorf("%q: an error on the standard output: %s", line, got.out)
 		}
@@ -138,16 +139,12 @@ func TestNoCredentials(t *testing.T) {
 				continue
 			}
 			u, err := url.Parse(os.Getenv(name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			urls["--db"] = append(urls["--db"], "mysql://"+who+u.Host+u.Path)
 		}
 		if name := "MILLRACE_RABBITMQ_URL"; os.Getenv(name) != "" {
 			u, err := url.Parse(os.Getenv(name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			urls["--bus"] = append(urls["--bus"], "amqp://"+who+u.Host+"/")
 		}
 		for flag, all := range urls {
@@ -166,9 +163,7 @@ func TestNoCredentials(t *testing.T) {
 								t.Errorf("%q works", args)
 							}
 							for _, part := range []string{secret, secret[:4]} {
-								if strings.Contains(got.out+got.err, part) {
-									t.Errorf("%q shows the password:\n%s%s", args, got.out, got.err)
-								}
+								assert.NotContainsf(t, got.out+got.err, part, "%q shows the password:\n%s%s", args, got.out, got.err)
 							}
 						}
 					}

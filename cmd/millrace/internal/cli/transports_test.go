@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/allbus"
@@ -54,13 +56,9 @@ func uniqueTopic() string { return "orders-" + uuid.NewString()[:8] }
 func openBus(t *testing.T, rawURL string) *bus.Bus {
 	t.Helper()
 	b, err := bus.Open(t.Context(), rawURL, allbus.Schemes(allbus.Config{Logger: slog.New(slog.DiscardHandler)})...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, b.Close())
 	})
 	return b
 }

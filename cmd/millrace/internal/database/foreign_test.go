@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/migrate"
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sqlname"
@@ -24,9 +27,7 @@ var (
 func statements(t *testing.T, set migrate.Set, name string) []string {
 	t.Helper()
 	text, err := fs.ReadFile(set.FS, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, body, _ := strings.Cut(string(text), "-- +goose Up")
 	body, _, _ = strings.Cut(body, "-- +goose Down")
 	var all []string
@@ -51,9 +52,7 @@ func eachFile(t *testing.T, run func(t *testing.T, server servicetest.MySQLServe
 func files(t *testing.T, run func(t *testing.T, before []migrate.Set, set migrate.Set, name string)) {
 	for _, layout := range Layouts() {
 		parts, err := Parts(MySQL, layout, sqlname.Names{}, PartNames()...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, p := range parts {
 			if layout != Layouts()[0] && p.Name != PartIdempotency {
 				continue
@@ -100,9 +99,7 @@ func upAll(t *testing.T, db *sql.DB, sets []migrate.Set) {
 		if o, ok := set.FS.(only); ok && len(o.names) == 0 {
 			continue
 		}
-		if err := set.Up(t.Context(), db); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, set.Up(t.Context(), db))
 	}
 }
 
@@ -115,21 +112,15 @@ func TestCutMigrationsGoOn(t *testing.T) {
 			db := server.DB(t)
 			upAll(t, db, before)
 			killed, err := db.Conn(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, s := range all[:done] {
 				if _, err := killed.ExecContext(t.Context(), s); err != nil {
 					t.Fatalf("%v in\n%s", err, s)
 				}
 			}
-			if err := killed.Close(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, killed.Close())
 			for range 2 {
-				if err := set.Up(t.Context(), db); err != nil {
-					t.Fatalf("Up behind %d of %d statements: %v", done, len(all), err)
-				}
+				require.NoErrorf(t, set.Up(t.Context(), db), "Up behind %d of %d statements", done, len(all))
 			}
 		}
 	})
@@ -139,22 +130,18 @@ func TestCutMigrationsGoOn(t *testing.T) {
 func TestForeignTablesAreRefused(t *testing.T) {
 	eachFile(t, func(t *testing.T, server servicetest.MySQLServer, before []migrate.Set, set migrate.Set, name string) {
 		text, err := fs.ReadFile(set.FS, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, m := range tableMade.FindAllStringSubmatch(string(text), -1) {
 			db := server.DB(t)
 			upAll(t, db, before)
-			if _, err := db.Exec(`CREATE TABLE ` + m[1] + ` (theirs INT)`); err != nil {
-				t.Fatal(err)
-			}
-			err := set.Up(context.Background(), db)
+			_, err := db.Exec(`CREATE TABLE ` + m[1] + ` (theirs INT)`)
+			require.NoError(t, err)
+			err = set.Up(context.Background(), db)
 			if !errors.Is(err, migrate.ErrForeignTable) || !strings.Contains(err.Error(), m[1]+" lacks the columns") {
 				t.Errorf("Up beside a foreign %s = %v, want ErrForeignTable and its name", m[1], err)
 			}
-			if _, err := db.Exec(`INSERT INTO ` + m[1] + ` (theirs) VALUES (1)`); err != nil {
-				t.Errorf("the foreign table has changed: %v", err)
-			}
+			_, err = db.Exec(`INSERT INTO ` + m[1] + ` (theirs) VALUES (1)`)
+			assert.NoError(t, err, "the foreign table has changed")
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 	"github.com/millrace-go/millrace/outbox/driver"
@@ -48,9 +49,7 @@ func TestPostgresSettings(t *testing.T) {
 	} {
 		s := good
 		change(&s)
-		if got := found(func(e *examination) { e.judgePostgres(s) }); got != want {
-			t.Errorf("found %q, want %q", got, want)
-		}
+		assert.Equal(t, want, found(func(e *examination) { e.judgePostgres(s) }), "found")
 	}
 }
 
@@ -74,9 +73,7 @@ func TestMySQLSettings(t *testing.T) {
 	} {
 		s := good
 		c.change(&s)
-		if got := found(func(e *examination) { e.judgeMySQL(s) }); got != c.want {
-			t.Errorf("found %q, want %q", got, c.want)
-		}
+		assert.Equal(t, c.want, found(func(e *examination) { e.judgeMySQL(s) }), "found")
 	}
 }
 
@@ -111,14 +108,10 @@ func TestNATSStreams(t *testing.T) {
 			s.Config = jetstream.StreamConfig{Name: "KV_millrace", Replicas: 3, MaxMsgsPerSubject: 1, AllowDirect: true}
 		}},
 	} {
-		if got := found(func(e *examination) { e.judgeStreams([]natsStream{topic(c.change)}, nil, true) }); got != c.want {
-			t.Errorf("found %q, want %q", got, c.want)
-		}
+		assert.Equal(t, c.want, found(func(e *examination) { e.judgeStreams([]natsStream{topic(c.change)}, nil, true) }), "found")
 	}
 	alone := topic(func(s *natsStream) { s.Config.Replicas = 1 })
-	if got := found(func(e *examination) { e.judgeStreams([]natsStream{alone}, nil, false) }); got != "" {
-		t.Errorf("of the one copy on a single server: %q", got)
-	}
+	assert.Equal(t, "", found(func(e *examination) { e.judgeStreams([]natsStream{alone}, nil, false) }), "of the one copy on a single server")
 	if got := found(func(e *examination) { e.judgeStreams(nil, []string{"millrace+orders"}, true) }); got != "error partitions" {
 		t.Errorf("of a stream without a leader: %q", got)
 	}
@@ -133,9 +126,7 @@ func TestNATSLimits(t *testing.T) {
 	} {
 		room := jetstream.Tier{Limits: jetstream.AccountLimits{MaxStore: -1, MaxStreams: -1}}
 		change(&room)
-		if got := found(func(e *examination) { e.natsRoom("", room) }); got != want {
-			t.Errorf("found %q, want %q", got, want)
-		}
+		assert.Equal(t, want, found(func(e *examination) { e.natsRoom("", room) }), "found")
 	}
 }
 
@@ -192,14 +183,10 @@ func TestRedisSettings(t *testing.T) {
 			e.redisDisk("", info)
 			e.redisReplicas("", info)
 		})
-		if got != c.want {
-			t.Errorf("with %s=%s found %q, want %q", c.field, c.value, got, c.want)
-		}
+		assert.Equalf(t, c.want, got, "with %s=%s found %q", c.field, c.value, got)
 	}
 	guarded := map[string]string{"role": "master", "connected_slaves": "2", "min_slaves_good_slaves": "2"}
-	if got := found(func(e *examination) { e.redisReplicas("", guarded) }); got != "" {
-		t.Errorf("with min-replicas-to-write found %q", got)
-	}
+	assert.Equal(t, "", found(func(e *examination) { e.redisReplicas("", guarded) }), "with min-replicas-to-write found")
 	full := map[string]string{"maxmemory_policy": "noeviction", "maxmemory": "100", "used_memory": "95"}
 	if got := found(func(e *examination) { e.redisMemory("", full) }); got != "warning memory" {
 		t.Errorf("with 95 %% of the memory used found %q", got)
@@ -248,9 +235,7 @@ func TestClock(t *testing.T) {
 		{6 * time.Second, 3 * time.Second, "warning clock"},
 	} {
 		got := found(func(e *examination) { e.clock("", now.Add(c.server), lap{now, now.Add(c.took)}) })
-		if got != c.want {
-			t.Errorf("a clock %s away, after %s: %q, want %q", c.server, c.took, got, c.want)
-		}
+		assert.Equalf(t, c.want, got, "a clock %s away, after %s", c.server, c.took)
 	}
 }
 
@@ -280,9 +265,7 @@ func TestClocksOfServers(t *testing.T) {
 				got += f.Text
 			}
 		}
-		if got != c.want {
-			t.Errorf("clocks ahead by %v: %q, want %q", c.ahead, got, c.want)
-		}
+		assert.Equalf(t, c.want, got, "clocks ahead by %v", c.ahead)
 	}
 }
 
@@ -291,12 +274,8 @@ func TestExposed(t *testing.T) {
 	for host, want := range map[string]string{
 		"db.example": "warning tls", "10.0.0.7": "warning tls", "127.0.0.1": "", "::1": "", "localhost": "", "/var/run/postgresql": "",
 	} {
-		if got := found(func(e *examination) { e.exposed(host, true, "x") }); got != want {
-			t.Errorf("%s: %q, want %q", host, got, want)
-		}
-		if got := found(func(e *examination) { e.exposed(host, false, "x") }); got != "" {
-			t.Errorf("%s without a password: %q", host, got)
-		}
+		assert.Equalf(t, want, found(func(e *examination) { e.exposed(host, true, "x") }), "%s", host)
+		assert.Equalf(t, "", found(func(e *examination) { e.exposed(host, false, "x") }), "%s without a password", host)
 	}
 }
 
@@ -304,8 +283,6 @@ func TestKafkaExposed(t *testing.T) {
 	for query, want := range map[string]string{
 		"sasl=plain": "warning tls", "sasl=plain&tls=false": "warning tls", "sasl=plain&tls=true": "", "sasl=plain&tls=1": "", "sasl=scram-sha-256": "",
 	} {
-		if got := found(func(e *examination) { e.kafkaExposed(&url.URL{RawQuery: query}, "k1.example") }); got != want {
-			t.Errorf("%s: %q, want %q", query, got, want)
-		}
+		assert.Equalf(t, want, found(func(e *examination) { e.kafkaExposed(&url.URL{RawQuery: query}, "k1.example") }), "%s", query)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/natsbus"
@@ -37,17 +38,13 @@ func TestNATSRefuses(t *testing.T) {
 	want(t, examineIn(t, time.Second, doctor.Transport, "nats://bound:w0rd@"+s), doctor.Error, "authentication", "may not use JetStream")
 
 	core, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	core.Start()
 	t.Cleanup(func() {
 		core.Shutdown()
 		core.WaitForShutdown()
 	})
-	if !core.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the server does not answer")
-	}
+	require.True(t, core.ReadyForConnections(10*time.Second), "the server does not answer")
 	want(t, examine(t, doctor.Transport, core.ClientURL()), doctor.Error, "jetstream", "off on the server")
 }
 
@@ -78,9 +75,7 @@ func TestNATSCluster(t *testing.T) {
 	}
 	at := "nats://" + strings.Join(hosts, ",")
 	b, err := bus.Open(t.Context(), at, natsbus.Scheme(natsbus.Config{Replicas: 3}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer b.Close()
 	declare := func() error {
 		return b.Declare(t.Context(), bus.Topic{Name: "orders"}, bus.Topic{Name: "mails", Replication: 1})
@@ -99,18 +94,12 @@ func TestNATSCluster(t *testing.T) {
 		t.Errorf("a stream with three copies is blamed: %+v", r)
 	}
 	conn, err := nats.Connect(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer conn.Close()
 	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	mails, err := js.Stream(t.Context(), "millrace+mails")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, s := range servers {
 		if s.Name() == mails.CachedInfo().Cluster.Leader {
 			s.Shutdown()
@@ -123,8 +112,6 @@ func TestNATSCluster(t *testing.T) {
 		if says(r, doctor.Error, "partitions", "millrace+mails: no leader") && says(r, doctor.Warning, "partitions", "millrace+orders") {
 			return
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("a server is absent, and it says %+v", r)
-		}
+		require.Falsef(t, time.Now().After(deadline), "a server is absent, and it says %+v", r)
 	}
 }

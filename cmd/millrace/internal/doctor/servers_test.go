@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/database"
 	"github.com/millrace-go/millrace/cmd/millrace/internal/doctor"
@@ -56,9 +58,7 @@ func TestRefused(t *testing.T) {
 		want(t, examine(t, doctor.Database, replaced(t, raw, func(u *url.URL) { u.User = url.UserPassword("millrace", "gehe1m-w0rt") })),
 			doctor.Error, "authentication", `does not let user "millrace" in`)
 		r := examine(t, doctor.Database, replaced(t, raw, func(u *url.URL) { u.Path = "/no_such_shop" }))
-		if !says(r, doctor.Error, "database", "no_such_shop") {
-			t.Errorf("of a database that is not there it says %+v", r)
-		}
+		assert.Truef(t, says(r, doctor.Error, "database", "no_such_shop"), "of a database that is not there it says %+v", r)
 		want(t, examine(t, doctor.Database, raw+"?tls=true"), doctor.Error, "tls", "")
 	})
 	t.Run("postgres", func(t *testing.T) {
@@ -118,9 +118,7 @@ func TestSettings(t *testing.T) {
 		bound := redisServer(t, "--appendonly", "yes")
 		admin := redis.NewClient(&redis.Options{Addr: bound})
 		defer admin.Close()
-		if err := admin.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">r1ght-w0rd", "~*", "+@all", "-@scripting").Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, admin.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">r1ght-w0rd", "~*", "+@all", "-@scripting").Err())
 		r := examine(t, doctor.Redis, "redis://app:r1ght-w0rd@"+bound+"/0")
 		want(t, r, doctor.Error, "scripts", "may not run scripts")
 	})
@@ -134,15 +132,11 @@ func TestSettings(t *testing.T) {
 			if err == nil && strings.Contains(info, "connected_slaves:1") {
 				break
 			}
-			if time.Now().After(deadline) {
-				t.Fatalf("no replica comes: %v", err)
-			}
+			require.Falsef(t, time.Now().After(deadline), "no replica comes: %v", err)
 		}
 		want(t, examine(t, doctor.Redis, "redis://"+master+"/0"), doctor.Warning, "replicas", "takes writes when its replicas are gone")
 		want(t, examine(t, doctor.Redis, "redis://"+replica+"/0"), doctor.Error, "writable", "is a replica")
-		if err := client.ConfigSet(t.Context(), "min-replicas-to-write", "1").Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, client.ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
 		if r := examine(t, doctor.Redis, "redis://"+master+"/0"); says(r, doctor.Warning, "replicas", "") {
 			t.Errorf("with min-replicas-to-write: %+v", r)
 		}
@@ -166,9 +160,7 @@ func TestSettings(t *testing.T) {
 		want(t, examine(t, doctor.Database, "sqlite:///no/such/folder/a.db"), doctor.Error, "file", "there is no folder")
 		want(t, examine(t, doctor.Database, "sqlite://"+filepath.Dir(good)), doctor.Error, "file", "is a folder")
 		text := filepath.Join(t.TempDir(), "text.db")
-		if err := os.WriteFile(text, bytes.Repeat([]byte("no database"), 1000), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(text, bytes.Repeat([]byte("no database"), 1000), 0o600))
 		want(t, examine(t, doctor.Database, "sqlite://"+text), doctor.Error, "file", "no database of SQLite")
 	})
 }
@@ -181,19 +173,14 @@ func TestSnapshots(t *testing.T) {
 			t.Parallel()
 			raw := fresh(t)
 			d, err := database.Open(raw, true)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer d.Close()
 			tx, err := d.DB.BeginTx(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer tx.Rollback() //nolint:errcheck // nothing is kept of it
 			for _, statement := range []string{`CREATE TEMPORARY TABLE held (n INT)`, `INSERT INTO held VALUES (1)`} {
-				if _, err := tx.ExecContext(t.Context(), statement); err != nil {
-					t.Fatal(err)
-				}
+				_, err := tx.ExecContext(t.Context(), statement)
+				require.NoError(t, err)
 			}
 			r := examine(t, doctor.Database, raw)
 			want(t, r, doctor.OK, "snapshot", "the oldest snapshot is ")
@@ -201,9 +188,7 @@ func TestSnapshots(t *testing.T) {
 	}
 	raw := servicetest.PostgresURL(t)
 	d, err := database.Open(raw, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer d.Close()
 	role := "r_" + strings.ToLower(rand.Text())
 	execute(t, d.DB, `CREATE ROLE `+role)
@@ -216,13 +201,10 @@ func file(t *testing.T, journal string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "app.db")
 	db, err := sqlitedb.Open(path, sqlitedb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
-	if _, err := db.Exec(`CREATE TABLE a (b)`); err != nil {
-		t.Fatal(err)
-	}
+	_, err = db.Exec(`CREATE TABLE a (b)`)
+	require.NoError(t, err)
 	var now string
 	if err := db.QueryRow(`PRAGMA journal_mode = ` + journal).Scan(&now); err != nil || !strings.EqualFold(now, journal) {
 		t.Fatalf("the journal is in mode %s: %v", now, err)
@@ -240,13 +222,9 @@ func eachDatabase(t *testing.T, test func(t *testing.T, rawURL string, db *sql.D
 			t.Parallel()
 			raw := fresh(t)
 			d, err := database.Open(raw, true)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			t.Cleanup(func() {
-				if err := d.Close(); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, d.Close())
 			})
 			test(t, raw, d.DB, d.Dialect)
 		})
@@ -261,14 +239,10 @@ func TestTables(t *testing.T) {
 		up := func(layout string, names ...string) {
 			t.Helper()
 			parts, err := database.Parts(dialect, layout, sqlname.Names{}, names...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, p := range parts {
 				for _, set := range p.Sets {
-					if err := set.Up(t.Context(), db); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, set.Up(t.Context(), db))
 				}
 			}
 		}
@@ -299,9 +273,8 @@ func TestTables(t *testing.T) {
 
 func execute(t *testing.T, db *sql.DB, query string) {
 	t.Helper()
-	if _, err := db.ExecContext(context.Background(), query); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
+	_, err := db.ExecContext(context.Background(), query)
+	require.NoError(t, err, "%s", query)
 }
 
 // TestDoctorChangesNothing examines empty and used databases.
@@ -314,9 +287,7 @@ func TestDoctorChangesNothing(t *testing.T) {
 				database.Postgres: `SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = current_schema()`,
 				database.MySQL:    `SELECT count(*) FROM information_schema.tables WHERE table_schema = database()`,
 			}[dialect]
-			if err := db.QueryRow(query).Scan(&n); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, db.QueryRow(query).Scan(&n))
 			return n
 		}
 		for _, p := range []doctor.Purpose{doctor.Database, doctor.Transport, doctor.Any} {
@@ -328,9 +299,7 @@ func TestDoctorChangesNothing(t *testing.T) {
 	})
 	path := file(t, "DELETE")
 	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	examine(t, doctor.Any, "sqlite://"+path)
 	after, err := os.ReadFile(path)
 	if err != nil || !bytes.Equal(before, after) {

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/doctor"
@@ -35,9 +37,7 @@ func examine(t *testing.T, purpose doctor.Purpose, rawURL string, packages ...st
 func examineIn(t *testing.T, timeout time.Duration, purpose doctor.Purpose, rawURL string, packages ...string) doctor.Result {
 	t.Helper()
 	all := doctor.Examine(t.Context(), []doctor.Target{{URL: rawURL, Purpose: purpose}}, doctor.Config{Timeout: timeout, Packages: packages})
-	if len(all) != 1 {
-		t.Fatalf("%d results for one server", len(all))
-	}
+	require.Len(t, all, 1, "results for one server")
 	u, err := url.Parse(rawURL)
 	if err == nil {
 		if password, ok := u.User.Password(); ok && password != "millrace" && strings.Contains(fmt.Sprint(all), password) {
@@ -45,9 +45,7 @@ func examineIn(t *testing.T, timeout time.Duration, purpose doctor.Purpose, rawU
 		}
 	}
 	for _, f := range all[0].Findings {
-		if (f.Fix == "") != (f.Level == doctor.OK) {
-			t.Errorf("%s: a fix belongs to what is wrong: %+v", rawURL, f)
-		}
+		assert.Equalf(t, (f.Level == doctor.OK), (f.Fix == ""), "%s: a fix belongs to what is wrong: %+v", rawURL, f)
 	}
 	return all[0]
 }
@@ -65,9 +63,7 @@ func says(r doctor.Result, level doctor.Level, check, words string) bool {
 
 func want(t *testing.T, r doctor.Result, level doctor.Level, check, words string) {
 	t.Helper()
-	if !says(r, level, check, words) {
-		t.Errorf("no %s about %s with %q: %+v", level, check, words, r)
-	}
+	assert.Truef(t, says(r, level, check, words), "no %s about %s with %q: %+v", level, check, words, r)
 }
 
 // healthy fails the test for an error.
@@ -87,9 +83,7 @@ func healthy(t *testing.T, r doctor.Result) {
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	return l.Addr().String()
 }
@@ -98,9 +92,7 @@ func freePort(t *testing.T) string {
 func listener(t *testing.T, serve func(net.Conn)) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	var open []net.Conn
@@ -159,9 +151,7 @@ func redisServer(t *testing.T, options ...string) string {
 			c.Close()
 			return address
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("redis-server does not listen: %v", err)
-		}
+		require.Falsef(t, time.Now().After(deadline), "redis-server does not listen: %v", err)
 		time.Sleep(20 * time.Millisecond)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/cmd/millrace/internal/gateway"
 	"github.com/millrace-go/millrace/internal/redistest"
 )
@@ -113,9 +115,7 @@ func TestKilledInTurn(t *testing.T) {
 		t.Error("no visitor has seen the gate being killed")
 	}
 	// The line moves on: the first in it has the place of the one who leaves, and no other.
-	if got := c.all[0].ask("POST", "/millrace-gate/leave/sale", "application/json"); got != "left" {
-		t.Fatal(got)
-	}
+	require.Equal(t, "left", c.all[0].ask("POST", "/millrace-gate/leave/sale", "application/json"))
 	next := c.all[places]
 	for deadline := time.Now().Add(30 * time.Second); next.round().page != "site"; {
 		if time.Now().After(deadline) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/gateway"
 	"github.com/millrace-go/millrace/internal/redistest"
@@ -84,9 +85,7 @@ func TestMembers(t *testing.T) {
 		}
 	}
 	s.Secrets = []string{strings.Repeat("m", 32), secret}
-	if err := server.Reload(s); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, server.Reload(s))
 	visitor(t).signIn(home, memberToken(secret, hs256, valid)).want(200, `"position":1`, "POST", check, "")
 	visitor(t).signIn(home, memberToken(s.Secrets[0], hs256, valid)).want(200, `"position":1`, "POST", check, "")
 	visitor(t).want(200, `"queueSize":2`, "GET", "http://"+server.AdminAddr()+"/room", "")
@@ -136,30 +135,22 @@ func TestChallengeSwitch(t *testing.T) {
 		op.want(400, "/problems/invalid-request", "PUT", room(first)+"/challenge", wrong)
 	}
 	op.want(200, `"challenged":true`, "GET", room(second), "")
-	if err := first.Reload(s); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, first.Reload(s))
 	asked(403, "challenge-needed", first)
 
 	end()
 	options, err := redis.ParseURL(s.Redis)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	client := redis.NewClient(options)
 	defer client.Close() //nolint:errcheck // it only lost data
-	if err := client.FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, client.FlushAll(t.Context()).Err())
 	first, _ = start(t, s)
 	asked(403, "challenge-needed", first)
 	asked(403, "challenge-needed", second)
 	op.want(200, `"challenged":false`, "PUT", room(second)+"/challenge", `{"on": false}`)
 	asked(200, `"queued":true`, second, first)
 	s.Challenge = true
-	if err := first.Reload(s); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, first.Reload(s))
 	asked(200, `"queued":true`, first)
 }
 

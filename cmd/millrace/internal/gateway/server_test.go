@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/gateway"
@@ -64,9 +66,7 @@ func site(t *testing.T) (at string, held, release chan struct{}) {
 func start(t *testing.T, s gateway.Settings) (server *gateway.Server, stop func()) {
 	t.Helper()
 	server, err := gateway.Open(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- server.Run(ctx) }()
@@ -77,9 +77,7 @@ func start(t *testing.T, s gateway.Settings) (server *gateway.Server, stop func(
 		}
 		stopped = true
 		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-ended)
 	}
 	t.Cleanup(stop)
 	return server, stop
@@ -94,9 +92,7 @@ type client struct {
 func visitor(t *testing.T) *client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &client{t: t, Client: http.Client{Jar: jar, Transport: transport}}
@@ -160,13 +156,9 @@ func TestServesHTTP2(t *testing.T) {
 	v.want(200, "the site at /", "GET", home+"/", "")
 	v.want(200, "the site at /pay", "POST", home+"/pay", "a body")
 	answer, err := v.Get(home + "/seats")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer answer.Body.Close() //nolint:errcheck // nothing is left to be read
-	if answer.Proto != "HTTP/2.0" {
-		t.Errorf("the gate speaks %s", answer.Proto)
-	}
+	assert.Equal(t, "HTTP/2.0", answer.Proto, "the gate speaks")
 }
 
 func TestAdmin(t *testing.T) {
@@ -216,27 +208,21 @@ func TestReload(t *testing.T) {
 	}
 	s.Secrets = []string{strings.Repeat("m", 32), s.Secrets[0]}
 	s.Pass = []string{"/assets/**"}
-	if err := server.Reload(s); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, server.Reload(s))
 	inside.want(200, "the site at /seats", "GET", home+"/seats", "")
 	waiting.want(503, "sale", "GET", home+"/", "")
 	waiting.want(200, `"position":1`, "POST", home+"/millrace-gate/check/sale", "")
 	waiting.want(503, "sale", "GET", home+"/static/a", "")
 	waiting.want(200, "the site at /assets/a", "GET", home+"/assets/a", "")
 	s.Threshold, s.Challenge = 2, true
-	if err := server.Reload(s); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, server.Reload(s))
 	late := visitor(t)
 	late.want(503, "", "GET", home+"/", "")
 	late.want(403, "challenge-needed", "POST", home+"/millrace-gate/check/sale", "")
 	waiting.want(200, `"`, "POST", home+"/millrace-gate/check/sale", "")
 	visitor(t).want(200, `"threshold":2`, "GET", "http://"+server.AdminAddr()+"/room", "")
 	s.Secrets = s.Secrets[:1] // cookies of the old one are worth nothing now
-	if err := server.Reload(s); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, server.Reload(s))
 	inside.want(429, "place-needed", "POST", home+"/seats", "")
 }
 
@@ -252,12 +238,8 @@ func TestReloadBeforeAndAfter(t *testing.T) {
 		cancel()
 		err = server.Run(ctx)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := server.Reload(settings(at)); err == nil {
-		t.Error("a gate that has ended began again")
-	}
+	require.NoError(t, err)
+	assert.Error(t, server.Reload(settings(at)), "a gate that has ended began again")
 }
 
 // A reload while Redis is away holds, and says that signs of life are lost: it is no mistake
@@ -265,9 +247,7 @@ func TestReloadBeforeAndAfter(t *testing.T) {
 func TestReloadWhileRedisIsAway(t *testing.T) {
 	at, _, _ := site(t)
 	redis, err := url.Parse(servicetest.Redis(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	between := proxytest.Start(t, redis.Host)
 	redis.Host = between.Addr()
 	s := settings(at)
@@ -297,16 +277,12 @@ func TestReloadWhileRedisIsAway(t *testing.T) {
 	second.want(200, `"position":2`, "POST", home+"/millrace-gate/check/sale", "") // its sign of life waits for Redis
 	var log bytes.Buffer
 	s.Threshold, s.Logger = 2, slog.New(slog.NewTextHandler(&log, nil))
-	if err := server.Reload(s); err != nil {
-		t.Errorf("the reload: %v", err)
-	}
+	assert.NoError(t, server.Reload(s), "the reload")
 	between.Refuse(false)
 	visitor(t).want(200, `"threshold":2`, "GET", "http://"+server.AdminAddr()+"/room", "")
 	visitor(t).want(200, "", "POST", "http://"+server.AdminAddr()+"/room/clear", "")
 	stop()
-	if !strings.Contains(log.String(), "signs of life") {
-		t.Errorf("the log says nothing of the signs of life: %s", log.String())
-	}
+	assert.Contains(t, log.String(), "signs of life", "the log says nothing of the signs of life")
 }
 
 func TestShutdownDrains(t *testing.T) {
@@ -330,9 +306,7 @@ func TestShutdownDrains(t *testing.T) {
 	default:
 	}
 	close(release)
-	if text := <-answered; text != "the site at /static/held" {
-		t.Error(text)
-	}
+	assert.Equal(t, "the site at /static/held", <-answered)
 	<-stopped
 }
 
@@ -418,18 +392,14 @@ func TestSettingsOutliveTheRoom(t *testing.T) {
 	operator.want(200, `"shares":{"gold":0.3}`, "GET", "http://"+server.AdminAddr()+"/room", "")
 	operator.want(200, `"shares":{"gold":0.4}`, "PUT", "http://"+server.AdminAddr()+"/room/shares", `{"shares": {"gold": 0.4}}`)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+server.AdminAddr()+"/room/pause", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	req.Header.Set("X-Operator", "kim")
 	req.Header.Set("X-Reason", "a fire alarm")
 	resp, err := operator.Do(req)
 	if err != nil || resp.StatusCode != http.StatusOK {
 		t.Fatalf("%v, %v", resp, err)
 	}
-	if err := resp.Body.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, resp.Body.Close())
 	stop()
 	kept, err := os.ReadFile(s.Kept)
 	if err != nil || !strings.Contains(string(kept), `"by": "kim"`) || !strings.Contains(string(kept), `"why": "a fire alarm"`) {

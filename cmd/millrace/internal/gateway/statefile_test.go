@@ -14,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/cmd/millrace/internal/gateway"
 )
 
@@ -47,16 +50,12 @@ func serveAsChild(file string) {
 
 func must(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 func has(t *testing.T, text, want string) {
 	t.Helper()
-	if !strings.Contains(text, want) {
-		t.Fatalf("%s: want %q in it", text, want)
-	}
+	require.Containsf(t, text, want, "%s: want %q in it", text, want)
 }
 
 // child starts a gate of another process.
@@ -68,9 +67,7 @@ func child(t *testing.T, file string) (home string, save, kill func()) {
 	save = func() {
 		_, err := in.Write([]byte("save\n"))
 		must(t, err)
-		if !lines.Scan() {
-			t.Fatal("the gate has ended")
-		}
+		require.True(t, lines.Scan(), "the gate has ended")
 	}
 	return home, save, kill
 }
@@ -86,9 +83,7 @@ func spawn(t *testing.T, variable, value string) (lines *bufio.Scanner, in io.Wr
 	must(t, err)
 	must(t, cmd.Start())
 	lines = bufio.NewScanner(out)
-	if !lines.Scan() {
-		t.Fatalf("the process with %s has ended", variable)
-	}
+	require.Truef(t, lines.Scan(), "the process with %s has ended", variable)
 	killed := false
 	kill = func() {
 		if !killed {
@@ -195,9 +190,7 @@ func TestAFailedSaveIsTold(t *testing.T) {
 	save()
 	all[0].want(200, "ready, but a restart would lose places: --state: save the room: open "+s.State, "GET", op+"/readyz", "")
 	_, metrics := all[0].do("GET", op+"/metrics", "")
-	if strings.Contains(metrics, "millrace_gate_save_failures_total 0\n") {
-		t.Error("the failed save is not counted")
-	}
+	assert.NotContains(t, metrics, "millrace_gate_save_failures_total 0\n", "the failed save is not counted")
 	has(t, metrics, "millrace_gate_save_failures_total ")
 	stand(t, "http://"+server.Addr(), all)
 	must(t, os.Rename(folder+".gone", folder))

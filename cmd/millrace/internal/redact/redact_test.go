@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/cmd/millrace/internal/redact"
 )
 
@@ -30,9 +32,7 @@ func TestURL(t *testing.T) {
 		"postgres://app:geheim@db:54%zz/shop?sslmode=require#": "postgres://db:54%zz/shop",
 	} {
 		got := redact.URL(raw)
-		if got != want {
-			t.Errorf("%s is shown as %s, want %s", raw, got, want)
-		}
+		assert.Equalf(t, want, got, "%s is shown as %s", raw, got)
 		if strings.Contains(got, "geheim") || strings.Contains(got, "AKIA") {
 			t.Errorf("%s is shown with its credentials: %s", raw, got)
 		}
@@ -45,17 +45,13 @@ func TestText(t *testing.T) {
 		"redis://:gro@h", "sqlite:///a:b@c.db", "amqp://guest:@h", "no url",
 	}
 	got := redact.Text("tried groß/geheim, gro%C3%9F%2Fgeheim, key word and gro on db with sslmode on: b", urls...)
-	if want := "tried xxxxx, xxxxx, xxxxx and xxxxx on db with sslmode on: b"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	assert.Equal(t, "tried xxxxx, xxxxx, xxxxx and xxxxx on db with sslmode on: b", got)
 }
 
 // A short secret is hidden only as a separate word, and leaves other words unchanged.
 func TestShortSecrets(t *testing.T) {
 	got := redact.Text(`dial a:b@db: "b", b; bus b refused by b`, "postgres://a:b@db/shop")
-	if want := `dial a:xxxxx@db: "xxxxx", xxxxx; bus xxxxx refused by xxxxx`; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	assert.Equal(t, `dial a:xxxxx@db: "xxxxx", xxxxx; bus xxxxx refused by xxxxx`, got)
 }
 
 // The parts of a URL that a parser or a driver quotes are hidden too: a part of a password
@@ -74,9 +70,7 @@ func TestWhatErrorsQuote(t *testing.T) {
 		{"kafka://h/?sasl=plain&Client_Secret=gehe1m&api_token=t0ken1;pwd=w0rt99", "gehe1m t0ken1 w0rt99 plain", "xxxxx xxxxx xxxxx plain"},
 		{"2026-03-01T19:00:00Z", "since 2026-03-01T19:00:00Z", "since 2026-03-01T19:00:00Z"},
 	} {
-		if got := redact.Text(c.text, c.raw); got != c.want {
-			t.Errorf("with %s: %s, want %s", c.raw, got, c.want)
-		}
+		assert.Equalf(t, c.want, redact.Text(c.text, c.raw), "with %s", c.raw)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/cmd/millrace/internal/waiting"
@@ -74,15 +76,9 @@ func open(t *testing.T, raw string) house {
 				err = h.client.Del(context.Background(), prefix+key).Err()
 			}
 		}
-		if err != nil {
-			t.Error(err)
-		}
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := h.client.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, err)
+		assert.NoError(t, h.Close())
+		assert.NoError(t, h.client.Close())
 	})
 	return h
 }
@@ -101,9 +97,7 @@ func (h house) come(t *testing.T, event string, n int) queue.State {
 		visits[i] = queuedriver.Visit{Kind: queuedriver.Check, User: fmt.Sprint("user-", i)}
 	}
 	v, err := h.lines.Visit(t.Context(), event, rules(), queuedriver.Beats{}, visits)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return v.State
 }
 
@@ -114,21 +108,16 @@ func TestEvents(t *testing.T) {
 		}
 		h.come(t, "show-1", 7)
 		h.come(t, "show-2", 1)
-		if _, err := h.gates.Switch(t.Context(), "show-3", true); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := h.gates.Switch(t.Context(), "show-2", true); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := h.gates.Assign(t.Context(), "show-2", 40); err != nil {
-			t.Fatal(err)
-		}
+		_, err := h.gates.Switch(t.Context(), "show-3", true)
+		require.NoError(t, err)
+		_, err = h.gates.Switch(t.Context(), "show-2", true)
+		require.NoError(t, err)
+		_, err = h.gates.Assign(t.Context(), "show-2", 40)
+		require.NoError(t, err)
 		before := h.come(t, "show-1", 0)
 		told := 0
 		all, err := h.Look(t.Context(), nil, func(done, of int) { told = done })
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ids := []string{}
 		for _, e := range all {
 			ids = append(ids, e.ID)
@@ -175,9 +164,8 @@ func TestMissing(t *testing.T) {
 		}
 		ask("")
 		ask("", "show-1")
-		if _, _, err := h.SetThreshold(t.Context(), "show-2", 5); err != nil {
-			t.Fatal(err)
-		}
+		_, _, err := h.SetThreshold(t.Context(), "show-2", 5)
+		require.NoError(t, err)
 		ask("", "show-2")
 	})
 }
@@ -206,9 +194,7 @@ func TestThreshold(t *testing.T) {
 // The first failure is reported, and not the cancellation of the others.
 func TestAway(t *testing.T) {
 	rooms, err := waiting.Open("redis://127.0.0.1:1/0", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer rooms.Close()
 	if _, err := rooms.Look(t.Context(), []string{"a", "b", "c"}, nil); err == nil || strings.Contains(err.Error(), "canceled") {
 		t.Errorf("without a server: %v", err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/audit"
@@ -147,9 +148,7 @@ func TestAuditFindsWhatIsBroken(t *testing.T) {
 func TestAuditStops(t *testing.T) {
 	o := officetest.Start(t, officetest.Config{Fault: officetest.NeverRests})
 	fans, err := crowd.New(crowd.Config{URL: o.URL, Fans: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	client := &crowd.Client{URL: o.URL, HTTP: crowd.NewHTTP(1), Patience: time.Second}
 	t.Cleanup(client.HTTP.CloseIdleConnections)
 	ctx, stop := context.WithTimeout(t.Context(), 300*time.Millisecond)

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/crowd"
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/officetest"
 )
@@ -15,9 +18,7 @@ import (
 func TestCommunity(t *testing.T) {
 	o := officetest.Start(t, officetest.Config{Seats: 100})
 	c := run(t, o, crowd.Config{Fans: 120, Concurrency: 60})
-	if text := wrong(c); text != "" {
-		t.Errorf("a right box office was found wrong:\n%s", text)
-	}
+	assert.Equal(t, "", wrong(c), "a right box office was found wrong")
 	comments, deleted, messages, likes, takenBack, follows, streams, notices, read := 0, 0, 0, 0, 0, 0, 0, 0, 0
 	for _, rec := range c.Records() {
 		said := rec.Community.Comment
@@ -67,9 +68,7 @@ func TestLostComments(t *testing.T) {
 		return r.Method == http.MethodPost && (strings.HasSuffix(r.URL.Path, "/comments") || strings.HasSuffix(r.URL.Path, "/messages"))
 	}})
 	c := run(t, o, crowd.Config{Fans: 60})
-	if text := wrong(c); text != "" {
-		t.Errorf("lost answers were taken for a fault:\n%s", text)
-	}
+	assert.Equal(t, "", wrong(c), "lost answers were taken for a fault")
 	said := 0
 	for _, rec := range c.Records() {
 		all := rec.Community.Messages
@@ -127,9 +126,7 @@ func TestStreamComesBack(t *testing.T) {
 		return true
 	}})
 	c := run(t, o, crowd.Config{Fans: 100, Think: 30 * time.Millisecond})
-	if text := wrong(c); text != "" {
-		t.Errorf("streams that break were taken for a fault:\n%s", text)
-	}
+	assert.Equal(t, "", wrong(c), "streams that break were taken for a fault")
 	for _, rec := range c.Records() {
 		if len(rec.Stream.Twice) > 0 {
 			t.Errorf("%s heard twice: %v", rec.Member, rec.Stream.Twice)
@@ -165,16 +162,10 @@ func TestStreamNonsense(t *testing.T) {
 		})
 		server := httptest.NewServer(mux)
 		c, err := crowd.New(crowd.Config{URL: server.URL, Fans: 12})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Run(t.Context()); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, err)
+		assert.NoError(t, c.Run(t.Context()))
 		server.Close()
-		if text := wrong(c); !strings.Contains(text, says) {
-			t.Errorf("got %q, want %q", text, says)
-		}
+		assert.Contains(t, wrong(c), says)
 	}
 }
 

@@ -2,7 +2,6 @@ package crowd_test
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -10,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/crowd"
@@ -28,12 +29,8 @@ func run(t *testing.T, o *officetest.Office, cfg crowd.Config) *crowd.Crowd {
 		cfg.Patience = 30 * time.Second
 	}
 	c, err := crowd.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, c.Run(t.Context()))
 	return c
 }
 
@@ -45,9 +42,7 @@ func wrong(c *crowd.Crowd) string {
 func TestEveryEndOccurs(t *testing.T) {
 	o := officetest.Start(t, officetest.Config{Seats: 100})
 	c := run(t, o, crowd.Config{Fans: 120, Concurrency: 60})
-	if text := wrong(c); text != "" {
-		t.Errorf("a right box office was found wrong:\n%s", text)
-	}
+	assert.Equal(t, "", wrong(c), "a right box office was found wrong")
 	p := c.Progress()
 	if p.Done != 120 || p.Active != 0 {
 		t.Errorf("%d done, %d active", p.Done, p.Active)
@@ -78,9 +73,7 @@ func TestEveryEndOccurs(t *testing.T) {
 func TestSoldOut(t *testing.T) {
 	o := officetest.Start(t, officetest.Config{Seats: 5})
 	c := run(t, o, crowd.Config{Fans: 60, Concurrency: 20})
-	if text := wrong(c); text != "" {
-		t.Errorf("a sold-out box office was found wrong:\n%s", text)
-	}
+	assert.Equal(t, "", wrong(c), "a sold-out box office was found wrong")
 	if p := c.Progress(); p.Ends[crowd.EndSoldOut] == 0 || p.Conflicts == 0 {
 		t.Errorf("60 fans, 10 seats: %+v", p)
 	}
@@ -90,9 +83,7 @@ func TestSoldOut(t *testing.T) {
 func TestWaitingRoom(t *testing.T) {
 	o := officetest.Start(t, officetest.Config{Seats: 100, Threshold: 2})
 	c := run(t, o, crowd.Config{Fans: 60, Concurrency: 30})
-	if text := wrong(c); text != "" {
-		t.Errorf("a box office with a line was found wrong:\n%s", text)
-	}
+	assert.Equal(t, "", wrong(c), "a box office with a line was found wrong")
 	if p := c.Progress(); p.Done != 60 || p.Ends[crowd.EndConfirmed] == 0 {
 		t.Errorf("%+v", p)
 	}
@@ -144,9 +135,7 @@ func TestFansSurviveLostAnswers(t *testing.T) {
 		return lottery.IntN(5) == 0
 	}})
 	c := run(t, o, crowd.Config{Fans: 100, Concurrency: 50})
-	if text := wrong(c); text != "" {
-		t.Errorf("lost answers were taken for a fault:\n%s", text)
-	}
+	assert.Equal(t, "", wrong(c), "lost answers were taken for a fault")
 	if p := c.Progress(); p.Lost == 0 || p.Ends[crowd.EndConfirmed] == 0 {
 		t.Errorf("%+v", p)
 	}
@@ -155,9 +144,7 @@ func TestFansSurviveLostAnswers(t *testing.T) {
 func TestFanNoticesASecondPayment(t *testing.T) {
 	o := officetest.Start(t, officetest.Config{Seats: 100, Fault: officetest.SecondPayment})
 	c := run(t, o, crowd.Config{Fans: 30})
-	if text := wrong(c); !strings.Contains(text, "gave payment") {
-		t.Errorf("got %q", text)
-	}
+	assert.Contains(t, wrong(c), "gave payment")
 }
 
 func TestUnexpectedAnswersAreCounted(t *testing.T) {
@@ -167,9 +154,7 @@ func TestUnexpectedAnswersAreCounted(t *testing.T) {
 	} {
 		o := officetest.Start(t, officetest.Config{Seats: 100, Fault: fault})
 		c := run(t, o, crowd.Config{Fans: 10})
-		if text := wrong(c); !strings.Contains(text, says) {
-			t.Errorf("%s: got %q, want %q", fault, text, says)
-		}
+		assert.Containsf(t, wrong(c), says, "%s", fault)
 		if p := c.Progress(); p.Ends[crowd.EndGaveUp] != 1 || p.Violations != 1 {
 			t.Errorf("%s: %+v", fault, p)
 		}
@@ -187,18 +172,14 @@ func TestPatienceEnds(t *testing.T) {
 func TestCrowdIsBounded(t *testing.T) {
 	o := officetest.Start(t, officetest.Config{Seats: 100})
 	c, err := crowd.New(crowd.Config{URL: o.URL, Fans: 60, Concurrency: 7, Think: time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	done := make(chan error, 1)
 	go func() { done <- c.Run(t.Context()) }()
 	most := 0
 	for {
 		select {
 		case err := <-done:
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if most > 7 || most < 2 {
 				t.Errorf("up to %d fans at a time, want at most 7", most)
 			}
@@ -212,9 +193,7 @@ func TestCrowdIsBounded(t *testing.T) {
 func TestCrowdStops(t *testing.T) {
 	o := officetest.Start(t, officetest.Config{Seats: 100})
 	c, err := crowd.New(crowd.Config{URL: o.URL, Concurrency: 20, Think: time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- c.Run(ctx) }()
@@ -224,9 +203,7 @@ func TestCrowdStops(t *testing.T) {
 	stop()
 	select {
 	case err := <-done:
-		if !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
+		assert.ErrorIs(t, err, context.Canceled)
 	case <-time.After(time.Minute):
 		t.Fatal("the crowd still runs a minute after its context ended")
 	}
@@ -238,18 +215,14 @@ func TestCrowdStops(t *testing.T) {
 func TestLastCall(t *testing.T) {
 	o := officetest.Start(t, officetest.Config{Seats: 100})
 	c, err := crowd.New(crowd.Config{URL: o.URL, Concurrency: 10, Think: time.Millisecond, Churn: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	done := make(chan error, 1)
 	go func() { done <- c.Run(t.Context()) }()
 	for c.Progress().Done < 20 {
 		time.Sleep(time.Millisecond)
 	}
 	c.LastCall()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, <-done)
 	p := c.Progress()
 	if p.Ends[crowd.EndStopped] != 0 || p.Ends[crowd.EndGaveUp] != 0 {
 		t.Errorf("fans inside did not finish: %+v %s", p, wrong(c))

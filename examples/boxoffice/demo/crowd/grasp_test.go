@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/crowd"
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/officetest"
 )
@@ -14,9 +16,7 @@ func TestGrasp(t *testing.T) {
 	for fault, greedy := range map[officetest.Fault]bool{officetest.None: false, officetest.NoLimits: true} {
 		o := officetest.Start(t, officetest.Config{Seats: 400, Fault: fault, Hold: 20 * time.Second})
 		c := run(t, o, crowd.Config{Fans: 6, Concurrency: 1, Plans: []crowd.Plan{crowd.PlanGrasp}})
-		if text := wrong(c); text != "" {
-			t.Errorf("%s:\n%s", fault, text)
-		}
+		assert.Equalf(t, "", wrong(c), "%s", fault)
 		for _, rec := range c.Records() {
 			g := rec.Grasp
 			if g == nil || g.Asked != 12 || g.Bought != 0 || (g.Held > 6) != greedy {

@@ -3,6 +3,9 @@ package crowd
 import (
 	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestPlansAreDeterministic(t *testing.T) {
@@ -15,9 +18,7 @@ func TestPlansAreDeterministic(t *testing.T) {
 	if !slices.Equal(plans(7), plans(7)) {
 		t.Error("the same seed gave other plans")
 	}
-	if slices.Equal(plans(7), plans(8)) {
-		t.Error("another seed gave the same plans")
-	}
+	assert.False(t, slices.Equal(plans(7), plans(8)), "another seed gave the same plans")
 	if a, b := chance(7, 1).Uint64(), chance(7, 1).Uint64(); a != b {
 		t.Error("the same fan of the same seed draws differently")
 	}
@@ -31,9 +32,7 @@ func TestEveryPlanOccurs(t *testing.T) {
 	for _, s := range shares {
 		sum += s.share
 	}
-	if sum != 100 {
-		t.Fatalf("the shares add up to %v", sum)
-	}
+	require.EqualValues(t, 100, sum, "the shares add up to")
 	for seed := range uint64(50) {
 		seen := map[Plan]int{}
 		for i := range 100 {
@@ -57,12 +56,8 @@ func TestSharesAreDeterministic(t *testing.T) {
 	if !slices.Equal(shares(7), shares(7)) {
 		t.Error("the same seed gave other shares")
 	}
-	if slices.Equal(shares(7), shares(8)) {
-		t.Error("another seed gave the same shares")
-	}
-	if slices.Equal(shares(7)[:150], shares(7)[150:]) {
-		t.Error("all fans do the same")
-	}
+	assert.False(t, slices.Equal(shares(7), shares(8)), "another seed gave the same shares")
+	assert.False(t, slices.Equal(shares(7)[:150], shares(7)[150:]), "all fans do the same")
 }
 
 func TestEveryShareOccurs(t *testing.T) {

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 )
 
@@ -69,9 +71,7 @@ func child(role string) {
 func start(t *testing.T, role string) *Process {
 	t.Helper()
 	p, err := Start(Spec{Name: role, Path: os.Args[0], Args: []string{role}, Env: os.Environ()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { p.Kill() })
 	return p
 }
@@ -89,9 +89,7 @@ func TestStartReportsAnEarlyEnd(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "on fire") || !strings.Contains(err.Error(), "exit status 3") {
 		t.Errorf("%v", err)
 	}
-	if err := p.Stop(time.Second); err == nil {
-		t.Error("a child that failed was stopped without an error")
-	}
+	assert.Error(t, p.Stop(time.Second), "a child that failed was stopped without an error")
 	if _, err := Start(Spec{Name: "nothing", Path: "/nonexistent/program"}); err == nil {
 		t.Error("a program that does not exist was started")
 	}
@@ -100,12 +98,8 @@ func TestStartReportsAnEarlyEnd(t *testing.T) {
 func TestReady(t *testing.T) {
 	p := start(t, "child-serves")
 	url, err := p.FirstLine(within(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Ready(within(t), url); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, p.Ready(within(t), url))
 	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if err := p.Ready(soon, "http://127.0.0.1:1/"); err == nil || !strings.Contains(err.Error(), "not ready") {
@@ -115,38 +109,27 @@ func TestReady(t *testing.T) {
 
 func TestKill(t *testing.T) {
 	p := start(t, "child-deaf")
-	if _, err := p.FirstLine(within(t)); err != nil {
-		t.Fatal(err)
-	}
-	if p.End() != "running" {
-		t.Error(p.End())
-	}
+	_, err := p.FirstLine(within(t))
+	require.NoError(t, err)
+	assert.Equal(t, "running", p.End())
 	if !p.Kill() || p.End() != "signal: killed" {
 		t.Errorf("ended with %q", p.End())
 	}
-	if p.Kill() {
-		t.Error("it was killed twice")
-	}
+	assert.False(t, p.Kill(), "it was killed twice")
 }
 
 func TestStopAsks(t *testing.T) {
 	p := start(t, "child-polite")
-	if _, err := p.FirstLine(within(t)); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Stop(20 * time.Second); err != nil {
-		t.Error(err)
-	}
-	if !strings.Contains(p.Tail(), "goodbye") {
-		t.Errorf("it was not asked: %q", p.Tail())
-	}
+	_, err := p.FirstLine(within(t))
+	require.NoError(t, err)
+	assert.NoError(t, p.Stop(20*time.Second))
+	assert.Contains(t, p.Tail(), "goodbye", "it was not asked")
 }
 
 func TestStopKillsTheDeaf(t *testing.T) {
 	p := start(t, "child-deaf")
-	if _, err := p.FirstLine(within(t)); err != nil {
-		t.Fatal(err)
-	}
+	_, err := p.FirstLine(within(t))
+	require.NoError(t, err)
 	if err := p.Stop(50 * time.Millisecond); err == nil || !strings.Contains(err.Error(), "was killed") {
 		t.Errorf("%v", err)
 	}
@@ -156,9 +139,7 @@ func TestStopKillsTheDeaf(t *testing.T) {
 func TestChildHasItsOwnGroup(t *testing.T) {
 	p := start(t, "child-deaf")
 	group, err := syscall.Getpgid(p.PID())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if group != p.PID() || group == syscall.Getpgrp() {
 		t.Errorf("the child %d is in group %d, the parent in %d: Ctrl-C would reach both", p.PID(), group, syscall.Getpgrp())
 	}
@@ -189,27 +170,15 @@ func TestEnvironment(t *testing.T) {
 func TestSuspend(t *testing.T) {
 	p := start(t, "child-serves")
 	url, err := p.FirstLine(within(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	addr := strings.TrimPrefix(url, "http://")
-	if err := p.Listens(within(t), addr); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Suspend(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Listens(within(t), addr))
+	require.NoError(t, p.Suspend())
 	soon, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if err := p.Ready(soon, url); err == nil {
-		t.Error("a suspended child answers")
-	}
-	if err := p.Resume(); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Ready(within(t), url); err != nil {
-		t.Error(err)
-	}
+	assert.Error(t, p.Ready(soon, url), "a suspended child answers")
+	require.NoError(t, p.Resume())
+	assert.NoError(t, p.Ready(within(t), url))
 }
 
 func TestUsage(t *testing.T) {
@@ -222,18 +191,15 @@ func TestUsage(t *testing.T) {
 		t.Error("a process that has ended uses processor time")
 	}
 	before, err := CPU(os.Getpid(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for used := before; used < before+20*time.Millisecond; { // two ticks
 		if used, err = CPU(os.Getpid(), false); err != nil {
 			t.Fatal(err)
 		}
 	}
 	p = start(t, "child-deaf")
-	if _, err := p.FirstLine(within(t)); err != nil {
-		t.Fatal(err)
-	}
+	_, err = p.FirstLine(within(t))
+	require.NoError(t, err)
 	if n, err := p.Resident(); err != nil || n < 1<<20 {
 		t.Errorf("%v bytes, %v", n, err)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // parentChild starts a child of its own, prints its process id, and waits to be
@@ -24,21 +26,13 @@ func parentChild() {
 func TestChildDiesWithItsParent(t *testing.T) {
 	parent := start(t, "child-parent")
 	line, err := parent.FirstLine(within(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	pid, err := strconv.Atoi(line)
-	if err != nil {
-		t.Fatalf("the parent said %q", line)
-	}
-	if !alive(pid) {
-		t.Fatal("the grandchild does not run")
-	}
+	require.NoErrorf(t, err, "the parent said %q", line)
+	require.True(t, alive(pid), "the grandchild does not run")
 	parent.Kill()
 	for deadline := time.Now().Add(10 * time.Second); alive(pid); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("process %d outlives its parent", pid)
-		}
+		require.Falsef(t, time.Now().After(deadline), "process %d outlives its parent", pid)
 	}
 }
 

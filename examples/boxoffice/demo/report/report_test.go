@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/audit"
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/crowd"
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/judge"
@@ -18,9 +21,7 @@ func sample(t *testing.T) (crowd.Progress, audit.Ops) {
 	var ops audit.Ops
 	err := json.Unmarshal([]byte(`{"outbox":{"published":1234,"backlog":5},"consumers":[
 		{"handled":1000,"lag":2,"duplicates":3},{"handled":2000,"lag":null,"inFlight":4}],"deadLetters":[{"topic":"t","count":6}]}`), &ops)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return crowd.Progress{Fans: 200, Done: 50, Active: 20, Requests: 12345, Violations: 1,
 		Comments: 1500, Messages: 60, Notices: 7, Reopened: 3,
 		Ends: map[crowd.End]int{crowd.EndConfirmed: 40, crowd.EndDeclined: 10}}, ops
@@ -39,9 +40,7 @@ func TestFrameFitsAndTells(t *testing.T) {
 		plain := strings.Join(strings.Fields(text), " ")
 		for _, want := range []string{"50 of 200 fans", "40 confirmed, 10 declined", "12,345 answered, 321/s", "1,234 published, 5 waiting",
 			"3,000 handled, 2 waiting, 4 in flight", "3 duplicates skipped", "1,500 comments, 60 chat messages, 7 live notices, 3 streams came back", "6 dead letters", "met 1 answers"} {
-			if !strings.Contains(plain, want) {
-				t.Errorf("width %d lacks %q:\n%s", width, want, text)
-			}
+			assert.Containsf(t, plain, want, "width %d lacks %q:\n%s", width, want, text)
 		}
 	}
 }
@@ -59,9 +58,7 @@ func TestLineTells(t *testing.T) {
 func TestCrowdTells(t *testing.T) {
 	p, _ := sample(t)
 	got := Crowd(screen.New(&bytes.Buffer{}, true), p, nil, time.Second)
-	if !strings.Contains(got, "\n  1,500 comments, 60 chat messages, 7 live notices, 3 streams came back\n") {
-		t.Errorf("%s", got)
-	}
+	assert.Contains(t, got, "\n  1,500 comments, 60 chat messages, 7 live notices, 3 streams came back\n")
 	if p.Reopened = 0; strings.Contains(Crowd(screen.New(&bytes.Buffer{}, true), p, nil, time.Second), "came back") {
 		t.Error("streams came back, and none broke")
 	}
@@ -75,9 +72,7 @@ func TestVerdict(t *testing.T) {
 		"BROKEN: 1 of 2 checks do not hold\n":            {Own: []judge.Check{good}, Outside: []judge.Check{bad}},
 		"BROKEN: the box office reports no invariants\n": {Outside: []judge.Check{good}},
 	} {
-		if got := Verdict(out, r); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		assert.Equal(t, want, Verdict(out, r))
 		if strings.HasPrefix(want, "OK") != r.OK() {
 			t.Errorf("%q and OK() is %v", want, r.OK())
 		}
@@ -91,9 +86,7 @@ func TestVerdict(t *testing.T) {
 func TestRate(t *testing.T) {
 	var r Rate
 	start := time.Now()
-	if got := r.Update(start, 0); got != 0 {
-		t.Errorf("the first look gives %v", got)
-	}
+	assert.EqualValues(t, 0, r.Update(start, 0), "the first look")
 	for i := 1; i <= 20; i++ { // 100 per second at first, then 300
 		n := i * 50
 		if i > 10 {
@@ -119,8 +112,6 @@ func TestRooms(t *testing.T) {
 		"1 let in at once; nobody stood in line": {Passages: r.Passages[:1]},
 		"0 let in at once":                       {},
 	} {
-		if got := strings.Join(strings.Fields(Rooms(out, r)), " "); !strings.Contains(got, want) {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		assert.Contains(t, strings.Join(strings.Fields(Rooms(out, r)), " "), want)
 	}
 }

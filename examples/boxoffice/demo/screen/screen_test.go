@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // writes keeps every write apart.
@@ -31,9 +33,7 @@ func TestFrameIsOneWrite(t *testing.T) {
 		"\r\x1b[2A\x1b[Jdone\n",
 		"more\n",
 	}
-	if got := strings.Join(w.list, "|"); got != strings.Join(want, "|") {
-		t.Errorf("got  %q\nwant %q", w.list, want)
-	}
+	assert.Equalf(t, strings.Join(want, "|"), strings.Join(w.list, "|"), "got  %q\nwant %q", w.list, want)
 }
 
 func TestLinesFitTheTerminal(t *testing.T) {
@@ -54,40 +54,28 @@ func TestPlainHasNoControls(t *testing.T) {
 	}
 	s.Draw([]string{"a frame"})
 	s.Print("%s %s %s\n", s.Good("good"), s.Bad("bad"), s.Strong("strong"))
-	if b.String() != "good bad strong\n" {
-		t.Errorf("%q", b.String())
-	}
+	assert.Equal(t, "good bad strong\n", b.String())
 }
 
 func TestTable(t *testing.T) {
 	got := Table([]string{"step", "count"}, [][]string{{"a", "12,345"}, {"longer", "1"}})
 	want := "  step     count\n  a       12,345\n  longer       1\n"
-	if got != want {
-		t.Errorf("got\n%q, want\n%q", got, want)
-	}
+	assert.Equal(t, want, got)
 }
 
 func TestWrap(t *testing.T) {
-	if got := Wrap("aaaa bbbb cccc dddd", 10, 3); got != "aaaa bbbb\n   cccc dddd" {
-		t.Errorf("%q", got)
-	}
-	if got := Wrap("aaaa bbbb cccc dddd", 0, 3); got != "aaaa bbbb cccc dddd" {
-		t.Errorf("%q", got)
-	}
+	assert.Equal(t, "aaaa bbbb\n   cccc dddd", Wrap("aaaa bbbb cccc dddd", 10, 3))
+	assert.Equal(t, "aaaa bbbb cccc dddd", Wrap("aaaa bbbb cccc dddd", 0, 3))
 }
 
 func TestBar(t *testing.T) {
 	for share, want := range map[float64]string{0: "[....]", 0.5: "[##..]", 1: "[####]", 7: "[####]", -1: "[....]"} {
-		if got := Bar(share, 4); got != want {
-			t.Errorf("%v: %q, want %q", share, got, want)
-		}
+		assert.Equalf(t, want, Bar(share, 4), "%v", share)
 	}
 }
 
 func TestThousands(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000", -100: "-100"} {
-		if got := Thousands(n); got != want {
-			t.Errorf("%d: %q, want %q", n, got, want)
-		}
+		assert.Equalf(t, want, Thousands(n), "%d", n)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/goleak"
 
@@ -96,13 +98,9 @@ func (o *office) spans(ctx context.Context) {
 func started(t *testing.T) *Trail {
 	t.Helper()
 	trail, err := Start()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := trail.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, trail.Close())
 	})
 	return trail
 }

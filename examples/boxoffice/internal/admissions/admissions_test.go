@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/bus"
@@ -28,18 +30,12 @@ func open(t *testing.T) (*admissions.Log, *store.Store) {
 func openAt(t *testing.T, url string) (*admissions.Log, *store.Store) {
 	t.Helper()
 	s, err := store.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, s.Close())
 	})
 	l, err := admissions.New(s, admissions.Config{Holder: "test", Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return l, s
 }
 
@@ -53,24 +49,18 @@ func TestRows(t *testing.T) {
 	handle := l.Consumer("queue.admitted").Handler
 	again := []*message.Message{notice("show-1", "ann", 1_700_000_000_000), notice("show-1", "bob", 1_700_000_001_000), notice("show-2", "ann", 1_700_000_002_000)}
 	for range 2 { // delivered twice
-		if err := handle(t.Context(), again); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, handle(t.Context(), again))
 	}
 	if err := handle(t.Context(), []*message.Message{notice("show-1", "ann", 1_700_000_003_000)}); err != nil { // let in again
 		t.Fatal(err)
 	}
 	all, err := l.Newest(t.Context(), 500)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var got []string
 	for _, a := range all {
 		got = append(got, fmt.Sprintf("%s %s %d", a.EventID, a.UserID, a.AdmittedAt.Unix()-1_700_000_000))
 	}
-	if want := "show-1 ann 3,show-2 ann 2,show-1 bob 1,show-1 ann 0"; strings.Join(got, ",") != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	assert.Equalf(t, "show-1 ann 3,show-2 ann 2,show-1 bob 1,show-1 ann 0", strings.Join(got, ","), "%q", got)
 	if two, err := l.Newest(t.Context(), 2); err != nil || len(two) != 2 || two[0] != all[0] {
 		t.Errorf("%v, %v", two, err)
 	}
@@ -120,9 +110,7 @@ func TestServers(t *testing.T) {
 			forgets(t, l, s)
 			again := []*message.Message{notice("show-1", "ann", 1_900_000_000_000), notice("show-1", "Ann", 1_900_000_000_000)}
 			for range 2 {
-				if err := l.Consumer("t").Handler(t.Context(), again); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, l.Consumer("t").Handler(t.Context(), again))
 			}
 			if all, err := l.Newest(t.Context(), 500); err != nil || len(all) != 3 {
 				t.Errorf("%v, %v", all, err)
@@ -140,13 +128,9 @@ func forgets(t *testing.T, l *admissions.Log, s *store.Store) {
 		all = append(all, admissions.Admission{EventID: "show-1", UserID: fmt.Sprint("old-", i), AdmittedAt: time.UnixMilli(old + i)})
 	}
 	all = append(all, admissions.Admission{EventID: "show-1", UserID: "new", AdmittedAt: time.Now()})
-	if err := l.Add(t.Context(), all...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Add(t.Context(), all...))
 	lease, err := s.TakeLease(t.Context(), "admission-retention", "test", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, want := range []int64{4, 4, 2, 0} {
 		n, err := l.Forget(t.Context(), lease, 4)
 		if err != nil || n != want {

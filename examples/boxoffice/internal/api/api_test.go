@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/api"
@@ -61,9 +63,7 @@ func newOffice(t *testing.T, change func(*api.Config)) *office {
 	t.Helper()
 	o := &office{t: t, box: boxtest.New(t), log: &bytes.Buffer{}}
 	login, err := auth.NewLogin(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cfg := api.Config{
 		Store: o.box.Store, Catalog: o.box.Catalog, Booking: o.box.Booking, Payments: o.box.Payments, Door: o.box.Door, Login: login,
 		AdminToken: adminToken, Operator: operator{deadLetters: deadLetters{new([]string)}}, Logger: slog.New(slog.NewTextHandler(o.log, nil)),
@@ -192,9 +192,7 @@ func TestBook(t *testing.T) {
 		t.Fatalf("reserve: %d %s", r.status, r.text)
 	}
 	id := r.body["reservationId"].(string)
-	if r.header.Get("Location") != "/api/reservations/"+id {
-		t.Errorf("location %s", r.header.Get("Location"))
-	}
+	assert.Equal(t, "/api/reservations/"+id, r.header.Get("Location"), "location")
 	r = o.do(call{method: "GET", path: "/api/reservations/" + id, token: token, entry: entry})
 	if r.status != 200 || r.body["eventId"] != "show-1" || len(r.body["seatIds"].([]any)) != 2 {
 		t.Errorf("reservation: %d %s", r.status, r.text)
@@ -228,14 +226,10 @@ func TestRefundTransferMembership(t *testing.T) {
 		t.Helper()
 		body["card"] = boxtest.Approve
 		r := o.do(call{method: "POST", path: path, token: token, key: key, body: body})
-		if r.status != 202 {
-			t.Fatalf("%s: %d %s", path, r.status, r.text)
-		}
+		require.Equalf(t, 202, r.status, "%s: %d %s", path, r.status, r.text)
 		id := r.body["paymentId"].(string)
 		p, err := o.box.Payments.Get(t.Context(), "ann", id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		o.box.Deliver(t, o.box.Paid(t, p))
 		return r, id
 	}
@@ -260,9 +254,7 @@ func TestRefundTransferMembership(t *testing.T) {
 		t.Fatalf("accept: %d %s", got.status, got.text)
 	}
 	p, err := o.box.Payments.Get(t.Context(), "ann", r.body["paymentId"].(string))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	o.box.Deliver(t, o.box.Paid(t, p))
 	r = o.do(call{method: "GET", path: "/api/me/tickets", token: bob})
 	ticket := r.body["tickets"].([]any)[0].(map[string]any)
@@ -319,9 +311,7 @@ func TestInternalError(t *testing.T) {
 	}
 	// An outage of the database is neither the client's fault nor permanent.
 	token, _ := o.member("ann", "show-1")
-	if err := o.box.Store.DB().Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, o.box.Store.DB().Close())
 	r = o.do(call{method: "POST", path: "/api/memberships", token: token, key: "k", body: map[string]any{"amount": 30000, "card": boxtest.Approve}})
 	if r.status < 500 || strings.Contains(r.text, "sql") {
 		t.Errorf("%d %s", r.status, r.text)
@@ -333,9 +323,7 @@ func TestBusy(t *testing.T) {
 	// The one writer waits for the database, which a transaction holds.
 	token, _ := o.member("ann", "show-1")
 	tx, err := o.box.Store.DB().BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	before := o.box.Store.DB().Stats().WaitCount
 	first := make(chan reply, 1)
 	go func() {
@@ -350,9 +338,7 @@ func TestBusy(t *testing.T) {
 	if r := o.do(call{method: "GET", path: "/api/me/tickets", token: token}); r.status != 200 {
 		t.Errorf("reading: %d %s", r.status, r.text)
 	}
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, tx.Rollback())
 	if r := <-first; r.status != 202 {
 		t.Errorf("the writer itself: %d %s", r.status, r.text)
 	}
@@ -372,9 +358,7 @@ func TestSlowBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := o.do(call{method: "POST", path: "/api/memberships", token: token, key: "x y"}) // refused once its turn comes
-	if r.status != 400 {
-		t.Errorf("while another's body is to come: %d %s", r.status, r.text)
-	}
+	assert.Equalf(t, 400, r.status, "while another's body is to come: %d %s", r.status, r.text)
 	sent.CloseWithError(io.ErrUnexpectedEOF)
 	if r := <-slow; r.status != 400 {
 		t.Errorf("a body that ends early: %d %s", r.status, r.text)

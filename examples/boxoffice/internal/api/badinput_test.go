@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 )
 
@@ -86,12 +88,8 @@ func TestBadInput(t *testing.T) {
 			}
 		}
 	}
-	if n := o.box.Query(t, `SELECT COUNT(*) FROM payments`); n != "0" {
-		t.Errorf("%s payments came of bad requests", n)
-	}
-	if n := o.box.Query(t, `SELECT COUNT(*) FROM seats WHERE status <> 'AVAILABLE'`); n != "2" {
-		t.Errorf("%s seats are not free, want the two that were held", n)
-	}
+	assert.Equal(t, "0", o.box.Query(t, `SELECT COUNT(*) FROM payments`), "payments came of bad requests")
+	assert.Equal(t, "2", o.box.Query(t, `SELECT COUNT(*) FROM seats WHERE status <> 'AVAILABLE'`), "seats are not free, want the two that were held")
 }
 
 func TestLargeBody(t *testing.T) {
@@ -165,9 +163,7 @@ func TestWhoMay(t *testing.T) {
 			}
 		}
 	}
-	if got := o.box.Status(t, held); got != "PENDING" {
-		t.Errorf("the reservation is %s", got)
-	}
+	assert.Equal(t, "PENDING", o.box.Status(t, held), "the reservation")
 	// Operators.
 	for token, status := range map[string]int{"": 401, "x": 403, ann: 403, adminToken + "x": 403, adminToken: 200} {
 		for _, c := range []call{
@@ -186,8 +182,6 @@ func TestWhoMay(t *testing.T) {
 	}
 	// Public routes need no token.
 	for _, path := range []string{"/api/shows", "/api/shows/show-1"} {
-		if r := o.do(call{method: "GET", path: path}); r.status != 200 {
-			t.Errorf("%s: %d", path, r.status)
-		}
+		assert.Equalf(t, 200, o.do(call{method: "GET", path: path}).status, "%s", path)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/coder/websocket"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/api"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
@@ -27,25 +29,17 @@ func chatting(t *testing.T) (*office, *chat.Chat) {
 	box := boxtest.New(t)
 	_, broker := memsse.New()
 	rooms, err := chat.New(box.Store, box.Catalog, box.Outbox, broker, chat.Config{NoRoom: catalog.ErrNoShow})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	shared, err := live.Memory()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	streams, err := live.New(secret, shared, live.Config{Streams: sse.Config{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- rooms.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-ended)
 	})
 	o := newOffice(t, func(cfg *api.Config) {
 		cfg.Store, cfg.Catalog, cfg.Chat, cfg.Live = box.Store, box.Catalog, rooms, streams
@@ -120,9 +114,7 @@ func TestChat(t *testing.T) {
 	want(call{method: "GET", path: "/api/rooms/show-1/ws"}, 426, "upgrade-required")
 	want(call{method: "DELETE", path: "/api/rooms/show-1/join"}, 204, "")
 	want(call{method: "POST", path: messages, body: say}, 403, "not-joined")
-	if r := o.do(call{method: "GET", path: messages}); r.status != 401 {
-		t.Errorf("without a sign-in: %d", r.status)
-	}
+	assert.Equal(t, 401, o.do(call{method: "GET", path: messages}).status, "without a sign-in")
 }
 
 func TestRoomSocket(t *testing.T) {
@@ -154,9 +146,7 @@ func TestRoomSocket(t *testing.T) {
 	hear := func(typ string) (f map[string]any) {
 		t.Helper()
 		_, body, err := conn.Read(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if err := json.Unmarshal(body, &f); err != nil || f["type"] != typ {
 			t.Fatalf("%s, want %s", body, typ)
 		}
@@ -164,9 +154,7 @@ func TestRoomSocket(t *testing.T) {
 	}
 	post := func(text string) {
 		t.Helper()
-		if err := conn.Write(t.Context(), websocket.MessageText, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, conn.Write(t.Context(), websocket.MessageText, []byte(text)))
 	}
 	hear("ready")
 	for text, name := range map[string]string{
@@ -177,9 +165,7 @@ func TestRoomSocket(t *testing.T) {
 			t.Errorf("%s: %v", text, p)
 		}
 	}
-	if err := rooms.Join(t.Context(), "ann", "show-1"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, rooms.Join(t.Context(), "ann", "show-1"))
 	post(`{"text":"hello"}`)
 	id := hear("accepted")["id"]
 	o.keep(rooms)

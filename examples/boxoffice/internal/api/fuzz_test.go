@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // A body is one object of known fields, or a problem of the client's that quotes
@@ -26,9 +28,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		err := decode(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)), &into)
 		if err == nil {
-			if !json.Valid([]byte(body)) {
-				t.Fatalf("%q was taken", body)
-			}
+			require.Truef(t, json.Valid([]byte(body)), "%q was taken", body)
 			return
 		}
 		var p *problem

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // TestGate: positions, their order in the waiting room's line, and access by the
@@ -30,9 +32,7 @@ func TestGate(t *testing.T) {
 		page.ServeHTTP(w, r)
 		return w
 	}
-	if w := look(); w.Code != http.StatusTeapot {
-		t.Errorf("the page, while the gate is off: %d", w.Code)
-	}
+	assert.Equal(t, http.StatusTeapot, look().Code, "the page, while the gate is off")
 	ann, _ := o.member("ann", "show-1") // was inside before
 	inside := o.queue("heartbeat", "show-1", ann).cookies
 	if r := admin("POST", "activate", ""); r.status != 200 || r.body["active"] != true {
@@ -41,9 +41,7 @@ func TestGate(t *testing.T) {
 	if w := look(); w.Code != http.StatusFound || w.Header().Get("Location") != "/vwr/show-1" {
 		t.Errorf("the page: %d to %s", w.Code, w.Header().Get("Location"))
 	}
-	if w := look(inside...); w.Code != http.StatusTeapot {
-		t.Errorf("the page, for who is inside: %d", w.Code)
-	}
+	assert.Equal(t, http.StatusTeapot, look(inside...).Code, "the page, for who is inside")
 	bob := o.login("bob")
 	if r := o.queue("check", "show-1", bob); r.status != 200 || r.body["status"] != "none" || r.body["redirectTo"] != "/vwr/show-1" {
 		t.Errorf("past the gate: %d %s", r.status, r.text)
@@ -74,9 +72,7 @@ func TestGate(t *testing.T) {
 		}
 		passes[n] = r.cookies
 	}
-	if w := look(passes[1]...); w.Code != http.StatusTeapot {
-		t.Errorf("the page, past the gate: %d", w.Code)
-	}
+	assert.Equal(t, http.StatusTeapot, look(passes[1]...).Code, "the page, past the gate")
 	// The line keeps the gate's order, regardless of the order of arrival.
 	if r := o.do(call{method: "PUT", path: "/api/queue/admin/threshold/show-1", token: adminToken, body: `{"threshold":1}`}); r.status != 200 {
 		t.Fatalf("threshold: %d %s", r.status, r.text)
@@ -114,9 +110,7 @@ func TestGate(t *testing.T) {
 	if r := admin("GET", "status", ""); r.status != 200 || r.body["nextPosition"] != 3.0 {
 		t.Errorf("status: %d %s", r.status, r.text)
 	}
-	if w := look(); w.Code != http.StatusTeapot {
-		t.Errorf("the page, when it is off again: %d", w.Code)
-	}
+	assert.Equal(t, http.StatusTeapot, look().Code, "the page, when it is off again")
 }
 
 func TestGateBadInput(t *testing.T) {

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/api"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/inbox"
@@ -65,12 +68,8 @@ func TestInboxLanguage(t *testing.T) {
 	e, err := events.New(events.MemberFollowed, "notice", "ann", "mina", true, events.Noticed{
 		MemberID: "mina", RefID: "ann", Params: events.NoticeParams{Member: "mina"}, Message: "mina follows you", At: time.Now(),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := o.box.In(t, o.inbox.Consumers()[0].Handlers[e.Type], e); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, o.box.In(t, o.inbox.Consumers()[0].Handlers[e.Type], e))
 	o.notify("ann", 1) // as the version before did, by its message alone
 	for _, c := range []struct{ accept, cookie, query, lang, message string }{
 		{"", "", "", "en", "mina follows you"},
@@ -100,9 +99,7 @@ func TestInbox(t *testing.T) {
 	get := func(token, query string) reply {
 		t.Helper()
 		r := o.do(call{method: "GET", path: "/api/notifications" + query, token: token})
-		if r.status != http.StatusOK {
-			t.Fatalf("%s: %d %s", query, r.status, r.text)
-		}
+		require.Equalf(t, http.StatusOK, r.status, "%s: %d %s", query, r.status, r.text)
 		return r
 	}
 	if r := get(ann, ""); len(r.body["notifications"].([]any)) != 0 || r.body["unreadCount"] != 0.0 || r.body["muted"] != false {
@@ -116,9 +113,8 @@ func TestInbox(t *testing.T) {
 		first["message"] != "Your seat is booked" || first["refId"] != "r-59" || first["readAt"] != nil || len(first) != 7 {
 		t.Errorf("%d of %v, the first %v", len(list), r.body["unreadCount"], first)
 	}
-	if _, err := time.Parse(time.RFC3339, first["createdAt"].(string)); err != nil {
-		t.Error(err)
-	}
+	_, err := time.Parse(time.RFC3339, first["createdAt"].(string))
+	assert.NoError(t, err)
 	last := list[49].(map[string]any)["id"].(string)
 	if r := get(ann, "?before="+url.QueryEscape(last)); len(r.body["notifications"].([]any)) != 10 {
 		t.Errorf("the second page: %s", r.text)

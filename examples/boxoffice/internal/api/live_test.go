@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/api"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/live"
 	"github.com/millrace-go/millrace/sse"
@@ -20,17 +23,13 @@ import (
 func newStreams(t *testing.T) *live.Live {
 	t.Helper()
 	shared, err := live.Memory()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l, err := live.New(secret, shared, live.Config{
 		Replayers: []live.Replayer{hello{}},
 		Streams:   sse.Config{Lease: 2 * time.Minute, Timeout: 30 * time.Second}, // a loaded machine is no outage
 		Logger:    slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return l
 }
 
@@ -62,9 +61,8 @@ func TestStreamRefused(t *testing.T) {
 	streams := newStreams(t)
 	o := newOffice(t, func(c *api.Config) { c.Live = streams })
 	token, spent := o.signIn("ann"), o.ticketOf("ann")
-	if _, err := streams.Redeem(t.Context(), spent); err != nil {
-		t.Fatal(err)
-	}
+	_, err := streams.Redeem(t.Context(), spent)
+	require.NoError(t, err)
 	ticket := o.ticketOf("ann")
 	for name, c := range map[string]struct {
 		call           call
@@ -101,9 +99,7 @@ func TestStreamRefused(t *testing.T) {
 	if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" || got.body["inbox"] != "/api/notifications" {
 		t.Errorf("without streams: %d %v", got.status, got.body)
 	}
-	if got := newOffice(t, nil).do(call{method: "GET", path: live.Path, token: token}); got.status != http.StatusNotFound {
-		t.Errorf("in an office without streams: %d", got.status)
-	}
+	assert.Equal(t, http.StatusNotFound, newOffice(t, nil).do(call{method: "GET", path: live.Path, token: token}).status, "in an office without streams")
 }
 
 // TestStream: streams by a ticket and by a sign-in, and the effect of a tab's name.
@@ -113,32 +109,24 @@ func TestStream(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- streams.Run(ctx) }()
-	if err := streams.Hub().Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, streams.Hub().Ready(t.Context()))
 	server := httptest.NewServer(o.api)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	t.Cleanup(func() {
 		end()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-done)
 		server.Close()
 		client.CloseIdleConnections()
 	})
 	open := func(query, token string) (*http.Response, *bufio.Scanner) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+live.Path+query, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if token != "" {
 			r.Header.Set("Authorization", "Bearer "+token)
 		}
 		answer, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { answer.Body.Close() }) //nolint:errcheck // of a stream
 		return answer, bufio.NewScanner(answer.Body)
 	}
@@ -163,9 +151,7 @@ func TestStream(t *testing.T) {
 	}
 	named, second := open("?tab=left", token) //nolint:bodyclose // open's cleanup does it
 	wants(second, "data: ann")
-	if len(named.Cookies()) != 0 {
-		t.Errorf("a sign-in is given the cookies %v", named.Cookies())
-	}
+	assert.Empty(t, named.Cookies(), "a sign-in is given the cookies")
 	// The same name is the same tab, and takes its own place.
 	_, again := open("?tab=left", token) //nolint:bodyclose // the end of the stream or of the test does it
 	wants(again, "data: ann")

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/driver"
@@ -55,34 +57,22 @@ func (l *lines) Change(ctx context.Context, event string, r driver.Rules, c driv
 func newLines(t *testing.T) driver.Store {
 	t.Helper()
 	s, err := memqueue.New(memqueue.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
 func newRoom(t *testing.T, store driver.Store) (*queue.Room, *token.Entries, *frontgate.Gate) {
 	t.Helper()
 	ring, err := token.NewRing(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	room, err := queue.New(store, ring, queue.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	entries, err := token.NewEntries(ring, token.Config{Lasts: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	counters, err := memgate.New(memgate.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	gate, err := frontgate.New(counters, ring, frontgate.Config{Line: room})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return room, entries, gate
 }
 

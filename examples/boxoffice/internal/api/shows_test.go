@@ -4,9 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/api"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
@@ -55,15 +57,11 @@ func TestShowWithoutFacts(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if c.Catalog, err = catalog.New(c.Store, nil); err != nil {
 			t.Fatal(err)
 		}
 	})
 	r := o.do(call{method: "GET", path: "/api/shows/show-1"})
-	if !strings.Contains(r.text, `"startsAt":null,"doorsAt":null,"venue":null,"currency":"KRW","prices":[],"performers":[]`) {
-		t.Error(r.text)
-	}
+	assert.Contains(t, r.text, `"startsAt":null,"doorsAt":null,"venue":null,"currency":"KRW","prices":[],"performers":[]`)
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/api"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
@@ -150,9 +152,7 @@ func TestVoteRoutes(t *testing.T) {
 	if r := o.want(call{method: "GET", path: path}, 200); r.body["open"] != false || r.body["closedAt"] == nil {
 		t.Error(r.text)
 	}
-	if !o.box.Outbox.Saw(events.VoteClosed, "show-1") {
-		t.Error("nobody is told")
-	}
+	assert.True(t, o.box.Outbox.Saw(events.VoteClosed, "show-1"), "nobody is told")
 	o.box.Exec(t, `DELETE FROM votes WHERE show_id = 'show-2'`)
 	o.want(call{method: "GET", path: "/api/shows/show-2/vote"}, 404, "vote-not-found")
 }

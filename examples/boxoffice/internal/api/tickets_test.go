@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ticket"
 )
@@ -93,9 +96,7 @@ func TestTransferRoutes(t *testing.T) {
 	offer := func(key string) string {
 		t.Helper()
 		r := o.do(call{method: "POST", path: "/api/transfers", token: ann, key: key, body: map[string]any{"reservationId": id, "toMemberId": "bob", "amount": 150000, "card": boxtest.Approve}})
-		if r.status != 202 {
-			t.Fatalf("%d %s", r.status, r.text)
-		}
+		require.Equalf(t, 202, r.status, "%d %s", r.status, r.text)
 		return r.body["transferId"].(string)
 	}
 	first := offer("1")
@@ -145,13 +146,9 @@ func TestMembershipRoute(t *testing.T) {
 		t.Errorf("%d %s", r.status, r.text)
 	}
 	r := o.do(call{method: "POST", path: "/api/memberships", token: ann, key: "m", body: map[string]any{"amount": 30000, "card": boxtest.Approve}})
-	if r.status != 202 {
-		t.Fatalf("%d %s", r.status, r.text)
-	}
+	require.Equalf(t, 202, r.status, "%d %s", r.status, r.text)
 	p, err := o.box.Payments.Get(t.Context(), "ann", r.body["paymentId"].(string))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if m := ask().body["memberships"].([]any)[0].(map[string]any); m["status"] != "PENDING" || m["expiresAt"] != nil {
 		t.Errorf("%v", m)
 	}
@@ -206,14 +203,10 @@ func TestTicketBadInput(t *testing.T) {
 		if r.status != c.status || r.body["type"] != "/problems/"+c.typ || !strings.Contains(r.text, c.holds) || r.header.Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%s: %d %s", name, r.status, r.text)
 		}
-		if strings.Contains(r.text, code) {
-			t.Errorf("%s: the code is in the answer", name)
-		}
+		assert.NotContainsf(t, r.text, code, "%s: the code is in the answer", name)
 	}
 	if r := o.scan(code, "show-1", "last"); r.status != http.StatusOK || r.body["status"] != "VALID" {
 		t.Errorf("a bad request used the ticket: %d %s", r.status, r.text)
 	}
-	if strings.Contains(o.log.String(), code) {
-		t.Error("a code was logged")
-	}
+	assert.NotContains(t, o.log.String(), code, "a code was logged")
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
@@ -31,9 +33,7 @@ func TestPlainQueues(t *testing.T) {
 	p.sound() // and nothing is left in the outbox that no queue takes
 
 	conn, err := amqp.Dial(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer conn.Close() //nolint:errcheck // a test's side connection
 	for _, c := range p.app.office.consumers.all {
 		if c.Topic != events.Domain {
@@ -41,12 +41,9 @@ func TestPlainQueues(t *testing.T) {
 		}
 		for _, queue := range []string{c.Group, operated(c).DeadLetters} {
 			ch, err := conn.Channel() // a queue that is not there closes it
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := ch.QueueDeclarePassive(queue, true, false, false, false, nil); err != nil {
-				t.Errorf("%s: %v", queue, err)
-			}
+			require.NoError(t, err)
+			_, err = ch.QueueDeclarePassive(queue, true, false, false, false, nil)
+			assert.NoError(t, err, "%s", queue)
 		}
 	}
 }

@@ -13,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/upstream"
@@ -29,9 +32,7 @@ type artistAPI struct {
 func newArtistAPI(t *testing.T) *artistAPI {
 	t.Helper()
 	u, err := upstream.New(upstream.Config{BodyBytes: 3000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	a := &artistAPI{let: make(chan struct{})}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -103,9 +104,7 @@ func TestArtistTurnsFresh(t *testing.T) {
 			if v.UpdateQueued || v.LastCheckedAt == nil || v.LastUpdatedAt == nil || v.EstimatedWaitMs != nil {
 				t.Errorf("at the end: %+v", v)
 			}
-			if strings.Contains(string(v.Snapshot), "history") {
-				t.Error("the history was kept")
-			}
+			assert.NotContains(t, string(v.Snapshot), "history", "the history was kept")
 		})
 	}
 }
@@ -195,9 +194,8 @@ func TestArtistRefreshAndHistory(t *testing.T) {
 	}
 	exec := func(text string) {
 		t.Helper()
-		if _, err := p.app.office.store.DB().ExecContext(t.Context(), text); err != nil {
-			t.Fatal(err)
-		}
+		_, err := p.app.office.store.DB().ExecContext(t.Context(), text)
+		require.NoError(t, err)
 	}
 	exec(`UPDATE artists SET last_checked_at = last_checked_at - 60000, content_hash = 'another' WHERE artist_id = '7'`)
 	if out := refresh(); out.Status != artist.RefreshQueued {
@@ -231,9 +229,7 @@ func TestArtistRefreshAndHistory(t *testing.T) {
 	boxtest.WaitFor(t, "the upstream's word", func() bool { return p.look("99999").LastCheckedAt != nil })
 	var problem struct{ Type, Detail string }
 	ann.call(http.MethodPost, "/api/artists/99999/refresh", "", nil, 404, &problem)
-	if problem.Type != "/problems/artist-not-found" {
-		t.Errorf("%+v", problem)
-	}
+	assert.Equalf(t, "/problems/artist-not-found", problem.Type, "%+v", problem)
 	exec(`INSERT INTO update_status (character_id, state, fail_count, last_error_code, last_error_message, next_retry_at, created_at, updated_at)
 		SELECT '7', 'FAILED', 1, 'API_5XX', 'no', last_checked_at + 600000, 1, 1 FROM artists WHERE artist_id = '7'`)
 	ann.call(http.MethodPost, "/api/artists/7/refresh", "", nil, 409, &problem)
@@ -246,9 +242,7 @@ func TestArtistRefreshAndHistory(t *testing.T) {
 func closedPort(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer ln.Close()
 	return ln.Addr().String()
 }
@@ -259,17 +253,14 @@ func TestArtistsWhileRedisDown(t *testing.T) {
 	dir := t.TempDir()
 	first := start(t, "--data-dir", dir)
 	fresh := first.turns("7", artist.Fresh)
-	if err := first.stop(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, first.stop())
 	p := start(t, "--data-dir", dir, "--redis-url", "redis://:hunter2@"+closedPort(t))
 	p.ready()
 	if v := p.look("7"); v.Freshness != artist.Fresh || string(v.Snapshot) != string(fresh.Snapshot) {
 		t.Errorf("a fresh artist: %+v", v)
 	}
-	if _, err := p.app.office.store.DB().ExecContext(t.Context(), `UPDATE artists SET last_checked_at = 1`); err != nil {
-		t.Fatal(err)
-	}
+	_, err := p.app.office.store.DB().ExecContext(t.Context(), `UPDATE artists SET last_checked_at = 1`)
+	require.NoError(t, err)
 	// The first read may promise a refresh; later ones do not, once it was refused.
 	var v artist.View
 	boxtest.WaitFor(t, "a stale artist without a promise", func() bool { v = p.look("7"); return !v.UpdateQueued })
@@ -280,12 +271,8 @@ func TestArtistsWhileRedisDown(t *testing.T) {
 		t.Errorf("an unknown artist: %+v", v)
 	}
 	report, err := p.app.office.operator.Report(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text := fmt.Sprintf("%+v", report); strings.Contains(text, "hunter2") {
-		t.Error("the report names a password")
-	}
+	require.NoError(t, err)
+	assert.NotContains(t, fmt.Sprintf("%+v", report), "hunter2", "the report names a password")
 }
 
 // Without the mirror everything else works.
@@ -311,9 +298,7 @@ func TestArtistsShutdown(t *testing.T) {
 	p := start(t, "--data-dir", t.TempDir(), "--upstream-url", newArtistAPI(t).url)
 	p.turns("7", artist.Updating)
 	began := time.Now()
-	if err := p.stop(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, p.stop())
 	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("it took %v to end", took)
 	}
@@ -324,13 +309,9 @@ func TestArtistMetrics(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir(), "--redis-url", "redis://"+closedPort(t))
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.app.URL()+"/metrics", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	res, err := p.http.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
 	if err != nil || res.StatusCode != http.StatusOK {
@@ -344,9 +325,7 @@ func TestArtistMetrics(t *testing.T) {
 		`db_circuit_breaker_state`, `redis_circuit_breaker_state`, `db_upsert_duration_seconds_count`, `redis_command_duration_seconds_count`,
 		`kafka_producer_send_failed_total`, `kafka_consumer_lag{group="high-worker",topic="update-priority-high"}`, `dlq_message_count{topic="update-dlq"}`,
 	} {
-		if !slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, series+" ") }) {
-			t.Errorf("%s is missing", series)
-		}
+		assert.Truef(t, slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, series+" ") }), "%s is missing", series)
 	}
 }
 

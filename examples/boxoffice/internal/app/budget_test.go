@@ -7,6 +7,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
 )
@@ -15,9 +18,7 @@ import (
 func TestLimits(t *testing.T) {
 	for workers := 1; workers <= config.MaxWorkers; workers++ {
 		plan, err := limits(workers).Plan()
-		if err != nil {
-			t.Fatalf("%d workers: %v", workers, err)
-		}
+		require.NoErrorf(t, err, "%d workers", workers)
 		if plan.Rate != 450 || plan.LowRate != 350 || plan.Burst < 1 {
 			t.Errorf("%d workers: %+v", workers, plan)
 		}
@@ -37,18 +38,14 @@ func TestCountedCalls(t *testing.T) {
 	get := func(path string) error {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		res, err := client.Do(req)
 		if err != nil {
 			return err
 		}
 		return res.Body.Close()
 	}
-	if err := get("/first"); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, get("/first"))
 	// The answer may arrive before its call is known to be written.
 	boxtest.WaitFor(t, "a call and its redirect", func() bool { return calls.Load() == 2 }, func() string { return fmt.Sprint(calls.Load()) })
 	transport.CloseIdleConnections()

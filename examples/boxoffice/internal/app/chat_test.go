@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
@@ -37,36 +40,25 @@ func TestChatFigures(t *testing.T) {
 		}, func() string { return fmt.Sprintf("%+v, want %+v", report.Chat, want) })
 	}
 	shows(figures{})
-	if err := p.app.office.news.chat.Join(t.Context(), "ann", "show-1"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.app.office.news.chat.Send(t.Context(), "ann", "show-1", "hello"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.app.office.news.chat.Join(t.Context(), "ann", "show-1"))
+	_, err := p.app.office.news.chat.Send(t.Context(), "ann", "show-1", "hello")
+	require.NoError(t, err)
 	shows(figures{Sent: 1, Stored: 1, ToldLive: 1})
 
 	stray, err := events.New(events.ChatMessageSent, "chat", "room-9", "ann", false, events.Sent{
 		RoomID: "room-9", SenderID: "ann", Message: "hello?", SentAt: time.Now(),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	made, err := event.Structured{}.Encode(stray)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.app.office.bus.Publisher().Publish(events.Domain, made); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, p.app.office.bus.Publisher().Publish(events.Domain, made))
 	shows(figures{Sent: 1, Stored: 1, ToldLive: 2, Failed: 1, DeadLettered: 1})
 	metrics := p.text("/metrics")
 	for _, line := range []string{
 		"chat_sockets 0", "chat_rooms 0", "chat_live_backlog 0", `chat_live_total{result="sent"} 2`, `chat_live_total{result="dropped"} 0`,
 		`chat_messages_total{result="accepted"} 1`, `chat_messages_total{result="stored"} 1`,
 	} {
-		if !strings.Contains(metrics, "\n"+line+"\n") {
-			t.Errorf("%s is missing", line)
-		}
+		assert.Containsf(t, metrics, "\n"+line+"\n", "%s is missing", line)
 	}
 	for _, moved := range []string{"failed", "dead_lettered"} {
 		if series := `chat_messages_total{result="` + moved + `"} `; !strings.Contains(metrics, series) || strings.Contains(metrics, series+"0\n") {

@@ -4,6 +4,9 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/redistest"
@@ -16,13 +19,9 @@ func TestSoldOutEverywhere(t *testing.T) {
 	t.Parallel()
 	redis, db, bank := servicetest.Redis(t), boxtest.URL(t), bank(t)
 	client, err := redisdb.Open(redis, redisdb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, client.Close())
 	})
 	prefix := redistest.Prefix(t, client)
 	role := func(roles string) *process {
@@ -34,9 +33,7 @@ func TestSoldOutEverywhere(t *testing.T) {
 	// keep removes the expiry of the copies, and returns their number.
 	keep := func() (n int) {
 		keys, err := client.Keys(t.Context(), prefix+"cache:{shows:*}").Result()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, key := range keys {
 			if kept, err := client.Persist(t.Context(), key).Result(); err != nil {
 				t.Fatal(err)
@@ -71,8 +68,6 @@ func TestCopiesOfShowsAway(t *testing.T) {
 	for range 3 {
 		var shows []struct{ ID string }
 		(&fan{p: p}).call(http.MethodGet, "/api/shows", "", nil, 200, &shows)
-		if len(shows) != 5 {
-			t.Errorf("%d shows", len(shows))
-		}
+		assert.Len(t, shows, 5, "shows")
 	}
 }

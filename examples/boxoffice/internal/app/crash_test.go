@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/config"
@@ -49,9 +51,7 @@ func TestCrashes(t *testing.T) {
 		if work != nil {
 			work(p)
 		}
-		if err := p.stop(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.stop())
 	}
 	step("api,admitter", func(p *process) {
 		for _, o := range orders {
@@ -142,25 +142,17 @@ func TestDuplicates(t *testing.T) {
 	book(p, "A-1", approve, "CONFIRMED , SUCCESS , SOLD")
 	book(p, "B-1", decline, "CANCELLED PAYMENT_FAILED, FAILED , AVAILABLE")
 	p.sound()
-	if err := p.stop(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.stop())
 	s, err := store.Open(t.Context(), "sqlite://"+filepath.Join(dir, "boxoffice.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, cursors := range []string{"outbox_cursors", "bus_cursors"} {
 		res, err := s.DB().Exec(`UPDATE ` + cursors + ` SET last_id = 0 WHERE last_id > 0`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if n, err := res.RowsAffected(); n == 0 || err != nil {
 			t.Fatalf("%s: %d cursors were moved back, %v", cursors, n, err)
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	p = start(t, "--data-dir", dir)
 	book(p, "C-1", approve, "CONFIRMED , SUCCESS , SOLD")
 	p.sound()
@@ -177,9 +169,7 @@ func TestDuplicates(t *testing.T) {
 
 func TestMalformedMessage(t *testing.T) {
 	p := start(t, "--data-dir", t.TempDir())
-	if err := p.app.office.bus.Publisher().Publish("payment.events", message.NewMessage("no-event", []byte(`{"this is": "no event"`))); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.app.office.bus.Publisher().Publish("payment.events", message.NewMessage("no-event", []byte(`{"this is": "no event"`))))
 	f := p.fan("ann")
 	held := f.hold("A-1")
 	payment := f.pay(held, approve)
@@ -187,16 +177,12 @@ func TestMalformedMessage(t *testing.T) {
 	dead := 0
 	boxtest.WaitFor(t, "a dead letter of each of 4 groups", func() bool {
 		letters, err := p.app.office.bus.Browse(t.Context(), "dlq.payment", 100)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		dead = len(letters)
 		return dead == 4
 	}, func() string { return fmt.Sprintf("there are %d", dead) })
 	for _, c := range p.rest().Checks {
-		if c.OK != (c.Name != "no-dead-letters") {
-			t.Errorf("%+v", c)
-		}
+		assert.Equalf(t, (c.Name != "no-dead-letters"), c.OK, "%+v", c)
 	}
 }
 
@@ -208,9 +194,7 @@ func TestShutdown(t *testing.T) {
 	held := f.hold("A-1")
 	payment := f.pay(held, timeout)
 	began := time.Now()
-	if err := p.stop(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.stop())
 	if took := time.Since(began); took > 15*time.Second {
 		t.Errorf("ending took %v", took)
 	}
@@ -235,21 +219,15 @@ func TestHealth(t *testing.T) {
 	p.ready()
 	for path, want := range map[string]string{"/healthz": "ok", "/readyz": "ready", "/metrics": `kafka_consumer_lag{group=`, "/": "<html"} {
 		res, err := p.http.Get(p.app.URL() + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var text strings.Builder
 		if _, err := fmt.Fprint(&text, readAll(t, res)); err != nil || res.StatusCode != 200 || !strings.Contains(text.String(), want) {
 			t.Errorf("%s: %s %.200s", path, res.Status, text.String())
 		}
 	}
 	res, err := p.http.Get(p.app.URL() + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text := readAll(t, res); !strings.Contains(text, `route="/readyz"`) {
-		t.Error("requests are not counted by route")
-	}
+	require.NoError(t, err)
+	assert.Contains(t, readAll(t, res), `route="/readyz"`, "requests are not counted by route")
 	res, err = p.http.Post(p.app.URL()+"/api/login", "application/json", strings.NewReader(strings.Repeat("x", 10<<20)))
 	if err == nil && res.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("10 MB: %s", res.Status)
@@ -276,9 +254,7 @@ func readAll(t *testing.T, res *http.Response) string {
 func TestStartErrors(t *testing.T) {
 	p := start(t, "--data-dir", t.TempDir())
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer ln.Close()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, []byte("no database, and long enough to be seen as none ................................................................"), 0o600); err != nil {
@@ -296,9 +272,7 @@ func TestStartErrors(t *testing.T) {
 	} {
 		cfg := settings(t, c.args...)
 		a, err := New(cfg, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		err = a.Run(ctx)
 		cancel()
@@ -307,9 +281,7 @@ func TestStartErrors(t *testing.T) {
 			continue
 		}
 		for _, want := range c.want {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %q is missing in: %v", name, want, err)
-			}
+			assert.Containsf(t, err.Error(), want, "%s: %q is missing in: %v", name, want, err)
 		}
 	}
 	if _, err := New(config.Config{}, Options{}); err == nil {

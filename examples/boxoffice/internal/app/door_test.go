@@ -4,6 +4,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // The ingress limits cover all routes of a process, and find the client behind a proxy.
@@ -16,16 +19,12 @@ func TestDoor(t *testing.T) {
 	}) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), method, p.app.URL()+target, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for i := 0; i+1 < len(header); i += 2 {
 			r.Header.Add(header[i], header[i+1])
 		}
 		res, err := p.http.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		readAll(t, res)
 		got.StatusCode, got.Header = res.StatusCode, res.Header
 		return got
@@ -48,18 +47,10 @@ func TestDoor(t *testing.T) {
 	if got := ask("GET", "/api/admin/ops", "X-Forwarded-For", "203.0.113.9", "Authorization", "Bearer guess").StatusCode; got != http.StatusTooManyRequests && got != http.StatusForbidden {
 		t.Errorf("a guess at the token: %d", got)
 	}
-	if got := ask("POST", "/api/login", "Sec-Fetch-Site", "cross-site").StatusCode; got != http.StatusForbidden {
-		t.Errorf("from a page of another site: %d", got)
-	}
-	if got := ask("GET", "/shows/%00").StatusCode; got != http.StatusBadRequest {
-		t.Errorf("a path that is no text: %d", got)
-	}
-	if got := ask("GET", "/"+strings.Repeat("a", 9000)).StatusCode; got != http.StatusRequestURITooLong {
-		t.Errorf("a path of 9,000 bytes: %d", got)
-	}
-	if got := ask("GET", "/", "Long", strings.Repeat("a", 75<<10)).StatusCode; got != http.StatusRequestHeaderFieldsTooLarge {
-		t.Errorf("a header of 75 KB: %d", got)
-	}
+	assert.Equal(t, http.StatusForbidden, ask("POST", "/api/login", "Sec-Fetch-Site", "cross-site").StatusCode, "from a page of another site")
+	assert.Equal(t, http.StatusBadRequest, ask("GET", "/shows/%00").StatusCode, "a path that is no text")
+	assert.Equal(t, http.StatusRequestURITooLong, ask("GET", "/"+strings.Repeat("a", 9000)).StatusCode, "a path of 9,000 bytes")
+	assert.Equal(t, http.StatusRequestHeaderFieldsTooLarge, ask("GET", "/", "Long", strings.Repeat("a", 75<<10)).StatusCode, "a header of 75 KB")
 	for target, policy := range map[string]string{"/": "default-src 'none'; script-src 'self'", "/api/shows": "default-src 'none'; frame-ancestors", "/metrics": "default-src 'none'; frame-ancestors"} {
 		h := ask("GET", target).Header
 		if !strings.HasPrefix(h.Get("Content-Security-Policy"), policy) || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") == "" {

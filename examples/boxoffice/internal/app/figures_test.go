@@ -14,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -89,14 +92,10 @@ func TestSeries(t *testing.T) {
 	slices.Sort(series)
 	got := []byte(strings.Join(series, ""))
 	if *update {
-		if err := os.WriteFile(file, got, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, got, 0o600))
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !bytes.Equal(got, want) {
 		t.Errorf("the series are not those of %s: missing %v, new %v; look whether deploy/ still fits, then run this test with -update",
 			file, without(string(want), string(got)), without(string(got), string(want)))
@@ -118,21 +117,14 @@ func TestOneHandlerForAllFigures(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir())
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.app.URL()+"/metrics", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Header.Set("Accept-Encoding", "gzip")
 	res, err := p.http.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer res.Body.Close()
-	if res.Header.Get("Content-Encoding") != "gzip" {
-		t.Errorf("a scraper that takes gzip gets %q", res.Header.Get("Content-Encoding"))
-	}
-	if _, err := io.Copy(io.Discard, res.Body); err != nil {
-		t.Error(err)
-	}
+	assert.Equal(t, "gzip", res.Header.Get("Content-Encoding"), "a scraper that takes gzip gets")
+	_, err = io.Copy(io.Discard, res.Body)
+	assert.NoError(t, err)
 	text := p.text("/metrics")
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "# TYPE ") && strings.Count(text, line) != 1 {
@@ -191,9 +183,7 @@ func TestFiguresWhileServersHang(t *testing.T) {
 	through := func(raw string) string {
 		t.Helper()
 		u, err := url.Parse(raw)
-		if err != nil {
-			t.Fatal("the URL of a server is malformed")
-		}
+		require.NoError(t, err, "the URL of a server is malformed")
 		proxy := proxytest.Start(t, u.Host)
 		hanging = append(hanging, proxy)
 		u.Host = proxy.Addr()
@@ -206,9 +196,7 @@ func TestFiguresWhileServersHang(t *testing.T) {
 	scrape := func(when string) {
 		t.Helper()
 		res, err := impatient.Get(p.app.URL() + "/metrics")
-		if err != nil {
-			t.Fatalf("%s: %v", when, err)
-		}
+		require.NoErrorf(t, err, "%s", when)
 		if text := readAll(t, res); res.StatusCode != http.StatusOK || !strings.Contains(text, "millrace_outbox_backlog") {
 			t.Fatalf("%s: %s: %.200s", when, res.Status, text)
 		}
@@ -221,9 +209,7 @@ func TestFiguresWhileServersHang(t *testing.T) {
 	// That takes longer than the pause between reads of any loop for the figures.
 	boxtest.WaitFor(t, "the process to know that its database hangs", func() bool {
 		res, err := impatient.Get(p.app.URL() + "/readyz")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return strings.Contains(readAll(t, res), "the database does not answer")
 	})
 	scrape("while they hang")
@@ -254,17 +240,13 @@ func TestFiguresWithoutRedis(t *testing.T) {
 func TestFiguresOfATransportThatRefuses(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir())
-	if got := p.figures()["kafka_producer_send_failed_total"]; got != 0 {
-		t.Errorf("kafka_producer_send_failed_total begins at %v", got)
-	}
-	if _, err := p.app.office.store.DB().ExecContext(t.Context(),
-		`CREATE TRIGGER refuse BEFORE INSERT ON bus_messages BEGIN SELECT RAISE(ABORT, 'the disk is full'); END`); err != nil {
-		t.Fatal(err)
-	}
+	assert.EqualValues(t, 0, p.figures()["kafka_producer_send_failed_total"], "kafka_producer_send_failed_total begins at")
+	_, err := p.app.office.store.DB().ExecContext(t.Context(),
+		`CREATE TRIGGER refuse BEFORE INSERT ON bus_messages BEGIN SELECT RAISE(ABORT, 'the disk is full'); END`)
+	require.NoError(t, err)
 	p.look("7")
 	p.reach("a publish that failed", map[string]float64{"kafka_producer_send_failed_total": 1})
-	if _, err := p.app.office.store.DB().ExecContext(t.Context(), `DROP TRIGGER refuse`); err != nil {
-		t.Fatal(err)
-	}
+	_, err = p.app.office.store.DB().ExecContext(t.Context(), `DROP TRIGGER refuse`)
+	require.NoError(t, err)
 	p.turns("7", artist.Fresh) // by itself: readers ask again
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -23,9 +25,7 @@ const edgeSecret = "0123456789-edge-0123456789-edge-0123"
 func passTo(t *testing.T, secret, method, path, user string) string {
 	t.Helper()
 	ring, err := token.NewRing(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return token.Pass{Method: method, Path: path, Event: "show-1", User: user}.Sign(ring)
 }
 
@@ -69,9 +69,7 @@ func TestTrustedEdge(t *testing.T) {
 		"signed by the edge": {http.MethodGet, seats, passTo(t, edgeSecret, "GET", seats, "ann"), 200},
 		"a writing request":  {http.MethodPost, "/api/seats/reserve", passTo(t, edgeSecret, "POST", "/api/seats/reserve", "ann"), 403},
 	} {
-		if got := ann.with(c.method, c.path, `{"eventId":"show-1","seatIds":["A-1"]}`, c.pass); got != c.want {
-			t.Errorf("%s: %d, want %d", name, got, c.want)
-		}
+		assert.Equalf(t, c.want, ann.with(c.method, c.path, `{"eventId":"show-1","seatIds":["A-1"]}`, c.pass), "%s", name)
 	}
 }
 
@@ -80,9 +78,7 @@ func TestNoEdgeIsTrusted(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--data-dir", t.TempDir())
 	const seats = "/api/seats/show-1"
-	if got := p.visitor("ann").with(http.MethodGet, seats, "", passTo(t, edgeSecret, "GET", seats, "ann")); got != 403 {
-		t.Errorf("%d", got)
-	}
+	assert.Equal(t, 403, p.visitor("ann").with(http.MethodGet, seats, "", passTo(t, edgeSecret, "GET", seats, "ann")))
 }
 
 // TestGateByURLAway: without the store of its counters the front gate is shut, and

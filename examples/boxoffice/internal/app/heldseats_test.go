@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -35,8 +37,6 @@ func TestHeldSeatsInRedis(t *testing.T) {
 	want(map[string]string{})
 	again := f.hold("C-1")
 	want(map[string]string{"C-1": again.ReservationID})
-	if err := client.Del(t.Context(), prefix+"hold_seats:show-1").Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, client.Del(t.Context(), prefix+"hold_seats:show-1").Err())
 	want(map[string]string{"C-1": again.ReservationID}) // by the sweep
 }

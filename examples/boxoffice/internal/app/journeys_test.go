@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 )
 
@@ -31,16 +34,12 @@ func TestJourneys(t *testing.T) {
 			held := f.hold("B-1")
 			payment := f.pay(held, decline)
 			f.await(held.ReservationID, payment, "B-1", "CANCELLED PAYMENT_FAILED, FAILED , AVAILABLE")
-			if why := f.payment(payment).FailureReason; why != "card_declined" {
-				t.Errorf("declined because of %q", why)
-			}
+			assert.Equal(t, "card_declined", f.payment(payment).FailureReason, "declined because of")
 		},
 		"timed-out": func(f *fan) {
 			held := f.hold("C-1")
 			payment := f.pay(held, timeout)
-			if got := f.payment(payment).Status; got != "PROCESSING" {
-				t.Errorf("before the gateway knows it is %s", got)
-			}
+			assert.Equal(t, "PROCESSING", f.payment(payment).Status, "before the gateway knows")
 			f.await(held.ReservationID, payment, "C-1", "CONFIRMED , SUCCESS , SOLD")
 		},
 		"cancelled": func(f *fan) {
@@ -84,9 +83,7 @@ func TestJourneys(t *testing.T) {
 			})
 			f.call(http.MethodGet, "/api/reservations/"+held.ReservationID, "", nil, 404, nil)
 			theirs := friend.code(held.ReservationID)
-			if got := p.scan(old, "1") + " " + p.scan(theirs, "2") + " " + p.scan(theirs, "3"); got != "TRANSFERRED VALID USED" {
-				t.Errorf("at the door: %s", got)
-			}
+			assert.Equal(t, "TRANSFERRED VALID USED", p.scan(old, "1")+" "+p.scan(theirs, "2")+" "+p.scan(theirs, "3"), "at the door")
 		},
 		"member": func(f *fan) {
 			var x paid
@@ -134,9 +131,8 @@ func TestHoldEndsBeforeThePayment(t *testing.T) {
 	f := p.fan("ann")
 	paying, unpaid := f.hold("B-1"), f.hold("C-1")
 	payment := f.pay(paying, timeout)
-	if _, err := p.app.office.store.DB().ExecContext(t.Context(), `UPDATE reservations SET hold_expires_at = $1`, time.Now().UnixMilli()); err != nil {
-		t.Fatal(err)
-	}
+	_, err := p.app.office.store.DB().ExecContext(t.Context(), `UPDATE reservations SET hold_expires_at = $1`, time.Now().UnixMilli())
+	require.NoError(t, err)
 	f.await(unpaid.ReservationID, "", "C-1", "CANCELLED HOLD_TIMEOUT,  , AVAILABLE")
 	f.await(paying.ReservationID, payment, "B-1", "CONFIRMED , SUCCESS , SOLD")
 	p.sound()
@@ -179,12 +175,8 @@ func TestCrowd(t *testing.T) {
 	}
 	wg.Wait()
 	for seat, n := range sold {
-		if n != 1 {
-			t.Errorf("%s went to %d fans", seat, n)
-		}
+		assert.Equalf(t, 1, n, "%s went to %d fans", seat, n)
 	}
-	if len(sold) != 10 {
-		t.Errorf("%d of 10 seats were held", len(sold))
-	}
+	assert.Len(t, sold, 10, "of 10 seats were held")
 	p.sound()
 }

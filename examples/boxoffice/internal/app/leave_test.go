@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 )
 
@@ -22,9 +25,7 @@ func TestLeave(t *testing.T) {
 	get := func(client *http.Client, path string) (status int, closes bool) {
 		t.Helper()
 		res, err := client.Get(p.app.URL() + path)
-		if err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
+		require.NoErrorf(t, err, "%s", path)
 		_, _ = io.Copy(io.Discard, res.Body) // only the status is checked
 		_ = res.Body.Close()
 		return res.StatusCode, res.Close
@@ -50,15 +51,11 @@ func TestLeave(t *testing.T) {
 			t.Errorf("%d, closes %v", status, closes)
 		}
 	}
-	if dials != 2 {
-		t.Errorf("%d connections, want the one from before, and another", dials)
-	}
+	assert.Equal(t, 2, dials, "connections, want the one from before, and another")
 	if status, _ := get(p.http, "/healthz"); status != http.StatusOK {
 		t.Error("the process is not alive, though it serves")
 	}
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, <-ended)
 	if took := time.Since(asked); took < lasts {
 		t.Errorf("it ended after %v", took)
 	}

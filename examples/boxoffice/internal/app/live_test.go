@@ -15,6 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/live"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
@@ -57,9 +60,7 @@ func (w *page) open() *feed {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.fan.p.app.URL()+live.Path+"?ticket="+url.QueryEscape(w.ticket), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Header.Set("Accept", "text/event-stream")
 	r.Header.Set("Sec-Fetch-Mode", "cors")
 	answer, err := w.browser.Do(r) //nolint:bodyclose // the end of the stream or of the test does it
@@ -101,9 +102,7 @@ func (w *page) stays() *feed {
 	boxtest.WaitFor(t, "a stream that stays", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := hub.Ready(ctx); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, hub.Ready(ctx))
 		f = w.open()
 		// The stream has begun when it receives an event.
 		if hub.ToMember(ctx, w.fan.member, sse.Event{Name: "probe"}) == nil && f.status == http.StatusOK && f.event() == "probe" {
@@ -128,9 +127,7 @@ func TestStreams(t *testing.T) {
 			feed := mine.stays()
 			send := func(name string) {
 				t.Helper()
-				if err := p.app.office.news.live.Hub().ToMember(t.Context(), "ann", sse.Event{Name: name}); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, p.app.office.news.live.Hub().ToMember(t.Context(), "ann", sse.Event{Name: name}))
 			}
 			send("one")
 			for got := feed.event(); got != "one"; got = feed.event() {
@@ -150,17 +147,13 @@ func TestStreams(t *testing.T) {
 			}
 			metrics := p.text("/metrics")
 			for _, line := range []string{"millrace_sse_streams 1", `millrace_sse_ended_total{reason="evicted"} 0`, `stream_tickets_total{outcome="issued"} 1`, "millrace_sse_leased 1"} {
-				if !strings.Contains(metrics, "\n"+line+"\n") {
-					t.Errorf("%s is missing", line)
-				}
+				assert.Containsf(t, metrics, "\n"+line+"\n", "%s is missing", line)
 			}
 			if err := p.stop(); err != nil { // with an error if the server had to cut it
 				t.Error(err)
 			}
 			feed.wants("")
-			if err := feed.lines.Err(); err != nil {
-				t.Errorf("the stream was cut: %v", err)
-			}
+			assert.NoError(t, feed.lines.Err(), "the stream was cut")
 		})
 	}
 }
@@ -191,9 +184,7 @@ func TestStreamsOfSplitProcesses(t *testing.T) {
 	ann := one.visitor("ann")
 	mine := ann.page()
 	feed := mine.stays()
-	if err := worker.app.office.news.live.Hub().ToMember(t.Context(), "ann", sse.Event{Name: "from-a-worker"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, worker.app.office.news.live.Hub().ToMember(t.Context(), "ann", sse.Event{Name: "from-a-worker"}))
 	for got := feed.event(); got != "from-a-worker"; got = feed.event() {
 		if got != "probe" {
 			t.Fatalf("the stream brings %q (%v)", got, feed.lines.Err())
@@ -208,9 +199,7 @@ func TestStreamsOfSplitProcesses(t *testing.T) {
 	ann.p = two
 	stolen := ann.page()
 	stolen.ticket = mine.ticket
-	if f := stolen.open(); f.status != http.StatusUnauthorized {
-		t.Errorf("a used ticket at the other process: %d", f.status)
-	}
+	assert.Equal(t, http.StatusUnauthorized, stolen.open().status, "a used ticket at the other process")
 	// A cookie jar knows hosts, and both are at 127.0.0.1.
 	mine.stays()
 	for got := feed.event(); got != "evicted"; got = feed.event() { // its place was taken by itself
@@ -224,9 +213,7 @@ func TestStreamsOfSplitProcesses(t *testing.T) {
 		other.stays()
 	}
 	ann.p = one
-	if f := mine.open(); f.status != http.StatusNoContent {
-		t.Errorf("the evicted tab is answered %d", f.status)
-	}
+	assert.Equal(t, http.StatusNoContent, mine.open().status, "the evicted tab is answered")
 	boxtest.WaitFor(t, "three streams, over both processes", func() bool {
 		return one.app.office.news.live.Hub().Stats().Streams+two.app.office.news.live.Hub().Stats().Streams == 3
 	})
@@ -267,9 +254,7 @@ func TestObservePanics(t *testing.T) {
 	})))
 	t.Cleanup(server.Close)
 	answer, err := server.Client().Get(server.URL + "/whole")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	answer.Body.Close()
 	if answer.StatusCode != http.StatusInternalServerError {
 		t.Errorf("a panic is answered %s", answer.Status)
@@ -325,31 +310,20 @@ func TestObserveLetsThrough(t *testing.T) {
 	})))
 	t.Cleanup(server.Close)
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() }) //nolint:errcheck // nothing is lost
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(conn, "GET /flush HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
+	_, err = io.WriteString(conn, "GET /flush HTTP/1.1\r\nHost: x\r\n\r\n")
+	require.NoError(t, err)
 	for lines := bufio.NewScanner(conn); lines.Scan() && lines.Text() != "first"; {
 	}
 	close(go_on)
-	if err := <-failed; err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, <-failed)
 	answer, err := server.Client().Get(server.URL + "/hijack")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer answer.Body.Close()
 	if text, err := io.ReadAll(answer.Body); err != nil || string(text) != "taken" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if err := <-failed; err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, <-failed)
 }

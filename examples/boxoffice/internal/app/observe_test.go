@@ -11,6 +11,8 @@ import (
 
 	"github.com/coder/websocket"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
@@ -36,9 +38,7 @@ func TestObserveWhatGoesOn(t *testing.T) {
 			ended := make(chan error, 1)
 			go func() { ended <- hub.Run(ctx) }()
 			t.Cleanup(func() {
-				if err := <-ended; err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, <-ended)
 			})
 			synctest.Wait()
 			return func(w http.ResponseWriter, r *http.Request) { _ = hub.Serve(w, r, sse.Stream{Member: "ann"}) }
@@ -67,13 +67,9 @@ func TestObserveWhatGoesOn(t *testing.T) {
 		for _, route := range []string{"/portable", "/lean", "/slow"} {
 			request, leave := context.WithCancel(ctx)
 			r, err := http.NewRequestWithContext(request, http.MethodGet, "http://box"+route, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			answer, err := client.Do(r) //nolint:bodyclose // it is closed when it was left
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			go func() { _, _ = io.Copy(io.Discard, answer.Body) }() // until it is left
 			time.Sleep(2 * time.Hour)
 			leave()
@@ -81,9 +77,7 @@ func TestObserveWhatGoesOn(t *testing.T) {
 			_ = answer.Body.Close()
 		}
 		conn, _, err := websocket.Dial(ctx, "http://box/socket", &websocket.DialOptions{HTTPClient: client}) //nolint:bodyclose // Dial has read what there is of it
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		time.Sleep(time.Hour)
 		_ = conn.CloseNow()
 		synctest.Wait()
@@ -95,9 +89,7 @@ func TestObserveWhatGoesOn(t *testing.T) {
 		}
 		stop()
 		client.CloseIdleConnections()
-		if err := server.Shutdown(context.Background()); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, server.Shutdown(context.Background()))
 		<-served
 	})
 }
@@ -108,9 +100,7 @@ func took(t *testing.T, requests *ops.Requests, route string) (seconds float64, 
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(requests)
 	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			if h := m.GetHistogram(); h != nil && m.GetLabel()[0].GetValue() == route {
@@ -127,8 +117,6 @@ func memoryHub(t *testing.T, cfg sse.Config) *sse.Hub {
 	c, b := memsse.New()
 	cfg.Logger = slog.New(slog.DiscardHandler)
 	hub, err := sse.New(c, b, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return hub
 }

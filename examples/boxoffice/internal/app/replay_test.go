@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/inbox"
@@ -52,9 +55,7 @@ func TestReplayedAndLive(t *testing.T) {
 	if n.inbox, err = inbox.New(box.Store, inbox.Config{Holder: "test", Logger: quiet}); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.chat.Join(t.Context(), "ann", "show-1"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, n.chat.Join(t.Context(), "ann", "show-1"))
 	const said, told = 100, 10
 	now := time.Now().Add(time.Minute).UnixMilli()
 	rows := func(n int, row func(i int) string) string {
@@ -71,9 +72,7 @@ func TestReplayedAndLive(t *testing.T) {
 	box.Exec(t, `UPDATE notification_positions SET position = $1`, told)
 
 	shared, err := live.Memory()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cfg := live.Config{Logger: quiet, Streams: sse.Config{Lease: 2 * time.Minute, Timeout: 30 * time.Second}} // a loaded machine is no outage
 	var sent []sse.Event
 	for _, r := range n.replayers() {
@@ -87,13 +86,9 @@ func TestReplayedAndLive(t *testing.T) {
 	go func() { ended <- n.live.Run(ctx) }()
 	t.Cleanup(func() {
 		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-ended)
 	})
-	if err := n.live.Hub().Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, n.live.Hub().Ready(t.Context()))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = n.live.Serve(w, r, live.Tab{Member: "ann"}) // it has answered
 	}))
@@ -102,14 +97,10 @@ func TestReplayedAndLive(t *testing.T) {
 	request, leave := context.WithTimeout(t.Context(), time.Minute)
 	defer leave()
 	r, err := http.NewRequestWithContext(request, http.MethodGet, server.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Header.Set("Last-Event-ID", ";chat=m-0")
 	answer, err := server.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer answer.Body.Close()
 
 	got, last := map[string]int{}, ""
@@ -121,9 +112,7 @@ func TestReplayedAndLive(t *testing.T) {
 		}
 		if last = name; len(got) == 0 {
 			for _, e := range append(sent, sse.Event{Name: "end"}) {
-				if err := n.live.Hub().ToMember(t.Context(), "ann", e); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, n.live.Hub().ToMember(t.Context(), "ann", e))
 			}
 		}
 		got[name]++
@@ -131,7 +120,5 @@ func TestReplayedAndLive(t *testing.T) {
 	if got[chat.EventName] != said || got[inbox.EventName] != told || got["end"] != 1 {
 		t.Errorf("the stream had %v (%v), want %d of the rooms and %d notices", got, lines.Err(), said, told)
 	}
-	if s := n.live.Hub().Stats(); s.Duplicates != 2*told {
-		t.Errorf("%d events came twice, want %d", s.Duplicates, 2*told)
-	}
+	assert.EqualValues(t, 2*told, n.live.Hub().Stats().Duplicates, "events came twice")
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/eventlog"
@@ -60,24 +62,16 @@ func TestNothingSecretIsLogged(t *testing.T) {
 
 	// Dead letters of each kind: no event at all, and one whose data is another.
 	e, err := event.New("PaymentSuccess", "/test", map[string]any{"paymentId": 1, "paymentKey": text})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e.AggregateType, e.AggregateID, e.CorrelationID = "payment", "p-1", "request-of-ann"
 	wrong, err := event.Structured{}.Encode(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.app.office.bus.Publisher().Publish("payment.events", wrong, message.NewMessage("no-event", []byte(text))); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, p.app.office.bus.Publisher().Publish("payment.events", wrong, message.NewMessage("no-event", []byte(text))))
 	boxtest.WaitFor(t, "the lines about dead letters", func() bool {
 		said := out.String()
 		return strings.Contains(said, "event_id="+e.ID+" correlation_id=request-of-ann") && strings.Contains(said, "event_id=no-event")
 	}, out.String)
-	if err := p.stop(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.stop())
 	said := out.String()
 	for _, secret := range secrets {
 		if i := strings.Index(said, secret); i >= 0 {
@@ -85,8 +79,6 @@ func TestNothingSecretIsLogged(t *testing.T) {
 		}
 	}
 	for _, line := range []string{"became a dead letter", "spans cannot be sent", "ending: finishing"} {
-		if !strings.Contains(said, line) {
-			t.Errorf("%q was not logged", line)
-		}
+		assert.Contains(t, said, line, "was not logged")
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
@@ -78,29 +80,21 @@ func TestMalformedView(t *testing.T) {
 	var all []*message.Message
 	for i := range 20 {
 		e, err := events.New(events.ShowViewed, "product", "show-4", "", false, events.Viewed{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if i == 7 {
 			e.AggregateID, e.PartitionKey = "", "show-4"
 		}
 		made, err := event.Structured{}.Encode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		all = append(all, made)
 	}
-	if err := p.app.office.bus.Publisher().Publish(events.Products, all...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.app.office.bus.Publisher().Publish(events.Products, all...))
 	var got figures
 	boxtest.WaitFor(t, "the other views", func() bool { got = ann.figures("show-4"); return got.ViewCount == 19 },
 		func() string { return fmt.Sprintf("%+v", got) })
 	boxtest.WaitFor(t, "one dead letter", func() bool {
 		letters, err := p.app.office.bus.Browse(t.Context(), "product-events.DLT", 100)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return len(letters) == 1 && letters[0].UUID == all[7].UUID
 	})
 	if got := ann.figures("show-4"); got.ViewCount != 19 {
@@ -116,9 +110,7 @@ func TestFiguresOnce(t *testing.T) {
 	ann.await(booked.ReservationID, ann.pay(booked, approve), "A-1", "CONFIRMED , SUCCESS , SOLD")
 	made := func(typ, about, show string, data any) event.Event {
 		e, err := events.New(typ, about, show, "ann", false, data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return e
 	}
 	all := []event.Event{
@@ -131,16 +123,10 @@ func TestFiguresOnce(t *testing.T) {
 	for range 3 {
 		for _, e := range all {
 			topic, err := route(e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			message, err := event.Structured{}.Encode(e)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := p.app.office.bus.Publisher().Publish(topic, message); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, p.app.office.bus.Publisher().Publish(topic, message))
 		}
 	}
 	want := figures{LikeCount: 1, SalesCount: 3, ViewCount: 30}
@@ -206,7 +192,5 @@ func TestRoutes(t *testing.T) {
 	for _, types := range bound {
 		slices.Sort(types)
 	}
-	if !reflect.DeepEqual(bound, handled) {
-		t.Errorf("the queues take %v, the groups handle %v", bound, handled)
-	}
+	assert.Truef(t, reflect.DeepEqual(bound, handled), "the queues take %v, the groups handle %v", bound, handled)
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // specSeries is every metric that the specification names or asks for, with the labels
@@ -169,9 +171,7 @@ func TestPromisedNamesShowTheLibrarysSeries(t *testing.T) {
 		names[spec.name] = true
 	}
 	for library, promised := range specNames {
-		if !names[promised] {
-			t.Errorf("%s is served as %s, which the specification does not name; add it to specSeries, or take it out", library, promised)
-		}
+		assert.Truef(t, names[promised], "%s is served as %s, which the specification does not name; add it to specSeries, or take it out", library, promised)
 	}
 }
 
@@ -179,14 +179,10 @@ func TestPromisedNamesShowTheLibrarysSeries(t *testing.T) {
 func fileOf(t *testing.T, folder, test string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if strings.Contains(string(text), "\nfunc "+test+"(t *testing.T) {\n") {
 			return string(text)
 		}

@@ -4,6 +4,9 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 )
 
@@ -34,12 +37,8 @@ func TestPublishedByAnotherProcess(t *testing.T) {
 	}
 	relay := role("relay")
 	boxtest.WaitFor(t, "3 published events", func() bool { look(); return seen.Outbox.Published == 3 && seen.Outbox.Backlog == 0 })
-	if n := relay.app.office.published.Own(); n != 3 {
-		t.Errorf("the relay published %d", n)
-	}
-	if err := relay.stop(); err != nil {
-		t.Fatal(err)
-	}
+	assert.EqualValues(t, 3, relay.app.office.published.Own(), "the relay published")
+	require.NoError(t, relay.stop())
 	if look(); seen.Outbox.Published != 3 {
 		t.Errorf("without the relay it is %d", seen.Outbox.Published)
 	}

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
@@ -54,9 +56,7 @@ type process struct {
 func settings(t *testing.T, args ...string) config.Config {
 	t.Helper()
 	cfg, err := config.Parse(append([]string{"--addr", "127.0.0.1:0"}, args...), func(string) string { return "" }, Schemes(), io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return cfg
 }
 
@@ -106,9 +106,7 @@ func startAs(t *testing.T, opt Options, args ...string) *process {
 	}
 	opt.Out, opt.GatewayTimeout = out, 300*time.Millisecond
 	a, err := New(cfg, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- a.Run(ctx) }()
@@ -119,9 +117,7 @@ func startAs(t *testing.T, opt Options, args ...string) *process {
 		return <-done
 	})
 	t.Cleanup(func() {
-		if err := p.stop(); err != nil {
-			t.Errorf("the process ended with %v", err)
-		}
+		assert.NoError(t, p.stop(), "the process ended with")
 	})
 	select {
 	case <-a.Ready():
@@ -143,9 +139,7 @@ func bank(t *testing.T) (url string) {
 	cfg := quick()
 	cfg.Path = filepath.Join(t.TempDir(), "ledger.db")
 	g, err := gateway.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	server := httptest.NewServer(g.Handler())
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -154,9 +148,7 @@ func bank(t *testing.T) (url string) {
 		cancel()
 		running.Wait()
 		server.Close()
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, g.Close())
 	})
 	return server.URL
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -190,9 +192,7 @@ func oneTraceOfSplit(t *testing.T, db, transport, redis string) {
 func kafka(t *testing.T) (url string) {
 	t.Helper()
 	broker, err := kfake.NewCluster(kfake.NumBrokers(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(broker.Close)
 	return "kafka://" + broker.ListenAddrs()[0] + "/"
 }
@@ -206,16 +206,12 @@ func TestTracesURL(t *testing.T) {
 	p := start(t, "--data-dir", t.TempDir(), "--traces-url", server.URL)
 	p.visitor("bob")
 	p.visitor("ann").call(http.MethodPost, "/api/members/bob/follow", "", nil, 204, nil)
-	if err := p.stop(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.stop())
 	spans, _ := collector.Spans()
 	var names []string
 	for _, s := range spans {
 		names = append(names, s.Name)
-		if s.From != "boxoffice" {
-			t.Errorf("%s by %q", s.Name, s.From)
-		}
+		assert.Equalf(t, "boxoffice", s.From, "%s by %q", s.Name, s.From)
 	}
 	if all := strings.Join(names, ","); !strings.Contains(all, "POST /api/members/{id}/follow") || !strings.Contains(all, "create domain_events") {
 		t.Error(all)
@@ -228,7 +224,5 @@ func TestTracesAway(t *testing.T) {
 	p := start(t, "--data-dir", t.TempDir(), "--traces-url", "http://127.0.0.1:1")
 	p.visitor("bob")
 	p.visitor("ann").call(http.MethodPost, "/api/members/bob/follow", "", nil, 204, nil)
-	if err := p.stop(); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, p.stop())
 }

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/internal/redisdb"
@@ -106,9 +109,7 @@ func TestRoomInMemoryRestarts(t *testing.T) {
 			t.Fatalf("%s: %+v", f.member, at)
 		}
 	}
-	if err := p.stop(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.stop())
 	p = one(time.Hour)
 	bob.p, cat.p = p, p
 	if at := cat.check(); at.Status != "queued" || at.Position != 1 {
@@ -122,9 +123,7 @@ func TestRoomInMemoryRestarts(t *testing.T) {
 		t.Errorf("bob: %+v", at)
 	}
 	boxtest.WaitFor(t, "cat to be behind bob", func() bool { at := cat.check(); return at.Status == "queued" && at.Position == 2 })
-	if err := p.stop(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.stop())
 	p = one(time.Millisecond)
 	bob.p = p
 	bob.enters()
@@ -142,13 +141,9 @@ func TestRoomOfSplitProcesses(t *testing.T) {
 			t.Parallel()
 			redis, db, bank := server(t), boxtest.URL(t), bank(t)
 			client, err := redisdb.Open(redis, redisdb.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			t.Cleanup(func() {
-				if err := client.Close(); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, client.Close())
 			})
 			prefix := redistest.Prefix(t, client)
 			role := func(roles string) *process {
@@ -185,9 +180,7 @@ func TestRoomOfSplitProcesses(t *testing.T) {
 			if at := cat.check(); at.Status != "queued" {
 				t.Fatalf("cat: %+v", at)
 			}
-			if err := admitter.stop(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, admitter.stop())
 			role("admitter")
 			bob.leave()
 			cat.enters()
@@ -203,14 +196,10 @@ func TestRoomWhileRedisDown(t *testing.T) {
 	f := p.visitor("ann")
 	for _, path := range []string{"check", "heartbeat", "leave"} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.app.URL()+"/api/queue/"+path+"/show-1", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r.Header.Set("Authorization", "Bearer "+f.token)
 		res, err := p.http.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		body, err := io.ReadAll(res.Body)
 		if res.Body.Close(); err != nil || res.StatusCode != 503 || res.Header.Get("Retry-After") == "" || strings.Contains(string(body), "hunter2") {
 			t.Errorf("%s: %d %v %s %v", path, res.StatusCode, res.Header, body, err)
@@ -251,13 +240,9 @@ func TestGateOfSplitProcesses(t *testing.T) {
 	t.Parallel()
 	redis, db, bank := servicetest.Redis(t), boxtest.URL(t), bank(t)
 	client, err := redisdb.Open(redis, redisdb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, client.Close())
 	})
 	prefix := redistest.Prefix(t, client)
 	role := func(roles string) *process {
@@ -275,9 +260,7 @@ func TestGateOfSplitProcesses(t *testing.T) {
 		Position  int
 	}
 	(&fan{p: p}).call(http.MethodPost, "/vwr/assign/show-1", "", nil, 200, &number)
-	if number.Position != 1 {
-		t.Errorf("%+v", number)
-	}
+	assert.Equalf(t, 1, number.Position, "%+v", number)
 	var turn struct {
 		Admitted bool
 		Token    string
@@ -286,9 +269,7 @@ func TestGateOfSplitProcesses(t *testing.T) {
 		(&fan{p: p}).call(http.MethodGet, "/vwr/check/show-1/"+number.RequestID, "", nil, 200, &turn)
 		return turn.Admitted
 	}
-	if look() {
-		t.Error("admitted although nobody serves")
-	}
+	assert.False(t, look(), "admitted although nobody serves")
 	role("worker") // raises the serving counter every ten seconds
 	boxtest.WaitFor(t, "the turn", look)
 	ann := p.visitor("ann")
@@ -310,9 +291,7 @@ func TestRoomMetrics(t *testing.T) {
 			t.Parallel()
 			p := start(t, append(args, "--data-dir", t.TempDir(), "--queue-threshold", "77")...)
 			res, err := p.http.Get(p.app.URL() + "/metrics")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer res.Body.Close()
 			text, err := io.ReadAll(res.Body)
 			if err != nil || res.StatusCode != http.StatusOK {
@@ -322,9 +301,7 @@ func TestRoomMetrics(t *testing.T) {
 				`millrace_queue_waiting{event="show-1"} 0`, `millrace_queue_active{event="show-5"} 0`, `millrace_queue_threshold{event="show-1"} 77`, `millrace_queue_entered_total{event="show-2"} 0`,
 				`millrace_queue_polls_total{source="snapshot"} 0`, `millrace_queue_notices_total{outcome="dropped"} 0`, `redis_command_duration_seconds_count`,
 			} {
-				if !strings.Contains(string(text), "\n"+line) {
-					t.Errorf("%s is missing", line)
-				}
+				assert.Containsf(t, string(text), "\n"+line, "%s is missing", line)
 			}
 		})
 	}
@@ -349,9 +326,7 @@ func TestNotices(t *testing.T) {
 		return published == 2
 	})
 	reader, err := bus.Open(t.Context(), url, schemes(nil, "", nil)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer reader.Close() //nolint:errcheck // it was only read
 	letters, err := reader.Browse(t.Context(), noticeTopic, 10)
 	if err != nil || len(letters) != 2 {

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist/archive"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
@@ -81,9 +84,7 @@ func newArchiver(t testing.TB, o archive.Store) (*rig, *Archiver) {
 	t.Helper()
 	r := newRig(t, Config{Archive: o}, WorkerConfig{})
 	a, err := NewArchiver(r.mirror, ArchiverConfig{Holder: "test", Logger: quiet, Zone: time.UTC})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r, a
 }
 
@@ -91,9 +92,7 @@ func newArchiver(t testing.TB, o archive.Store) (*rig, *Archiver) {
 func (r *rig) unread(t testing.TB, id string, days int) {
 	t.Helper()
 	r.upstream.has(t, id, 1)
-	if err := r.refresh(t, request(t, id, event.Low, 1)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.refresh(t, request(t, id, event.Low, 1)))
 	ms := int64(days) * 24 * 3600 * 1000
 	r.box.Exec(t, `UPDATE artists SET last_requested_at = now_ms() - $2, last_checked_at = now_ms() - $2 WHERE artist_id = $1`, id, ms)
 }
@@ -107,9 +106,7 @@ func (r *rig) stored(t testing.TB, id string) bool {
 // when they are read.
 func TestArchive(t *testing.T) {
 	dir, err := archive.NewDir(t.TempDir() + "/archive")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r, a := newArchiver(t, dir)
 	in := func(id string) string {
 		var tiers []int
@@ -136,21 +133,13 @@ func TestArchive(t *testing.T) {
 		}
 	}
 	for range 2 { // the second time there is nothing to do
-		if err := a.Archive(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.Archive(t.Context()))
 		check("at first", map[string]string{"d29": "[]", "d31": "[1]", "d91": "[2]", "d181": "[3]", "d366": "[4]"})
 	}
-	if s := r.mirror.Stats(); s.Archived != 4 {
-		t.Errorf("%d moves", s.Archived)
-	}
-	if n := r.box.Query(t, `SELECT COUNT(*) FROM artists WHERE artist_id = 'never'`); n != "0" {
-		t.Error("an id that never was an artist's is still remembered")
-	}
+	assert.EqualValues(t, 4, r.mirror.Stats().Archived, "moves")
+	assert.Equal(t, "0", r.box.Query(t, `SELECT COUNT(*) FROM artists WHERE artist_id = 'never'`), "an id that never was an artist's is still remembered")
 	r.box.Exec(t, `UPDATE artists SET last_requested_at = last_requested_at - $1`, int64(60)*24*3600*1000)
-	if err := a.Archive(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.Archive(t.Context()))
 	check("after two months", map[string]string{"d29": "[1]", "d31": "[2]", "d91": "[2]", "d181": "[3]", "d366": "[4]"})
 	// A reader gets the snapshot from the archive, and has it refreshed.
 	v := r.get(t, "d366")
@@ -159,18 +148,12 @@ func TestArchive(t *testing.T) {
 	}
 	was := r.box.Query(t, `SELECT last_updated_at FROM artists WHERE artist_id = 'd366'`)
 	r.mirror.touches.write(t.Context())
-	if err := r.refresh(t, request(t, "d366", event.High, 2)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.refresh(t, request(t, "d366", event.High, 2)))
 	if v := r.get(t, "d366"); v.Freshness != Fresh || level(v) != "1" || !r.stored(t, "d366") {
 		t.Errorf("read back: %+v", v)
 	}
-	if now := r.box.Query(t, `SELECT last_updated_at FROM artists WHERE artist_id = 'd366'`); now != was {
-		t.Error("reading it back counts as a change")
-	}
-	if err := a.Archive(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	assert.Equal(t, was, r.box.Query(t, `SELECT last_updated_at FROM artists WHERE artist_id = 'd366'`), "reading it back counts as a change")
+	require.NoError(t, a.Archive(t.Context()))
 	check("after it was read", map[string]string{"d366": "[]", "d181": "[3]"})
 }
 
@@ -195,19 +178,13 @@ func TestArchiveSurvivesCrashes(t *testing.T) {
 		}
 		o.fails = op
 		if op == "delete" { // there is something to delete when a tier is left
-			if err := a.Archive(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.Archive(t.Context()))
 			r.box.Exec(t, `UPDATE artists SET last_requested_at = last_requested_at - $1`, int64(60)*24*3600*1000)
 		}
-		if err := a.Archive(t.Context()); !errors.Is(err, errDisk) {
-			t.Fatalf("%s fails: %v", op, err)
-		}
+		require.ErrorIsf(t, a.Archive(t.Context()), errDisk, "%s fails", op)
 		readable("after the failure")
 		o.fails = ""
-		if err := a.Archive(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.Archive(t.Context()))
 		readable("afterwards")
 		want := map[string]string{"put": "[1]", "delete": "[2]"}[op]
 		for _, id := range ids {
@@ -229,22 +206,16 @@ func TestArchiveYieldsToReaders(t *testing.T) {
 	o.onPut = func() {
 		r.box.Exec(t, `UPDATE artists SET last_requested_at = now_ms() WHERE artist_id = '1'`)
 	}
-	if err := a.Archive(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.Archive(t.Context()))
 	if o.in("1") != "[]" || !r.stored(t, "1") {
 		t.Errorf("read while it was copied: objects in %s, in the database: %v", o.in("1"), r.stored(t, "1"))
 	}
 	r.unread(t, "2", 31)
 	o.onPut = func() {
 		r.upstream.has(t, "2", 8)
-		if err := r.refresh(t, request(t, "2", event.High, 9)); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, r.refresh(t, request(t, "2", event.High, 9)))
 	}
-	if err := a.Archive(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.Archive(t.Context()))
 	if v := r.get(t, "2"); o.in("2") != "[]" || level(v) != "8" {
 		t.Errorf("refreshed while it was copied: objects in %s, reads %s", o.in("2"), v.Snapshot)
 	}
@@ -258,19 +229,11 @@ func TestArchiveIsDue(t *testing.T) {
 		t.Errorf("never done: due in %v, %v", wait, err)
 	}
 	other, err := NewArchiver(r.mirror, ArchiverConfig{Holder: "other", Logger: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	lease, err := r.box.Store.TakeLease(t.Context(), archiveLease, "other", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Archive(t.Context()); !errors.Is(err, store.ErrLeaseHeld) {
-		t.Errorf("without the lease: %v", err)
-	}
-	if err := lease.Drop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	assert.ErrorIs(t, a.Archive(t.Context()), store.ErrLeaseHeld, "without the lease")
+	require.NoError(t, lease.Drop(t.Context()))
 	start(t, "archiver", other.Run)
 	eventually(t, "it was done", func() bool { return r.box.Query(t, `SELECT COUNT(*) FROM artist_jobs`) == "1" })
 	wait, err := a.untilDue(t.Context())
@@ -284,9 +247,7 @@ func TestArchiveIsDue(t *testing.T) {
 		"2026-03-03T23:00:00Z":      "2026-03-04T03:00:00+09:00",
 	} {
 		moment, err := time.Parse(time.RFC3339, at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got := lastAt(moment, seoul).Format(time.RFC3339); got != want {
 			t.Errorf("at %s it was last due at %s, want %s", at, got, want)
 		}
@@ -300,17 +261,13 @@ func TestArchiveCleansUp(t *testing.T) {
 	for _, id := range []string{"1", "2"} {
 		r.unread(t, id, 31)
 	}
-	if err := a.Archive(t.Context()); !errors.Is(err, errDisk) {
-		t.Fatal(err)
-	}
+	require.ErrorIs(t, a.Archive(t.Context()), errDisk)
 	if got := o.in("1") + o.in("2"); got != "[1][]" && got != "[][1]" {
 		t.Fatalf("the objects lie in %s, want one of them", got)
 	}
 	o.fails = ""
 	r.box.Exec(t, `UPDATE artists SET last_requested_at = now_ms()`)
-	if err := a.Archive(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.Archive(t.Context()))
 	if n := r.box.Query(t, `SELECT COUNT(*) FROM artist_archive`); n != "0" || o.in("1")+o.in("2") != "[][]" || !r.stored(t, "1") || !r.stored(t, "2") {
 		t.Errorf("%s rows and the objects in %s are left over", n, o.in("1")+o.in("2"))
 	}

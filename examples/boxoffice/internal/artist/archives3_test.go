@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist/archive"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist/archive/s3fake"
 )
@@ -18,13 +21,9 @@ func TestArchiveInBucket(t *testing.T) {
 	at := httptest.NewServer(server)
 	t.Cleanup(at.Close)
 	o, err := archive.Open(t.Context(), "s3://key:secret@snapshots?region=us-east-1&endpoint="+at.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := o.(io.Closer).Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, o.(io.Closer).Close())
 	})
 	r, a := newArchiver(t, o)
 	ids := []string{"1", "2", "3"}
@@ -53,9 +52,7 @@ func TestArchiveInBucket(t *testing.T) {
 	}
 	r.mirror.touches.take()
 	server.Set(nil)
-	if err := a.Archive(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.Archive(t.Context()))
 	for _, id := range ids {
 		if v := r.get(t, id); r.stored(t, id) || level(v) != "1" {
 			t.Errorf("archived: artist %s reads %s, in the database: %v", id, v.Snapshot, r.stored(t, id))

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/upstream"
 	"github.com/millrace-go/millrace/fault"
@@ -25,18 +27,12 @@ func (away) Acquire(context.Context, *driver.Plan, driver.Ask) (driver.Grant, er
 func budgeted(t *testing.T, s driver.Store, url string) *Upstream {
 	t.Helper()
 	l, err := ratelimit.New(s, ratelimit.Config{Limits: ratelimit.Limits{HardLimit: 500, Rate: 450, LowRate: 350}, Logger: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b, err := NewBudget(l, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(b.Close)
 	u, err := NewUpstream(UpstreamConfig{URL: url, Transport: b.Transport, Timeout: time.Minute, Instance: "test", Logger: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u
 }
 
@@ -45,13 +41,9 @@ func budgeted(t *testing.T, s driver.Store, url string) *Upstream {
 // letters.
 func TestMirrorOfUpstream(t *testing.T) {
 	up, err := upstream.New(upstream.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	start(t, "upstream", func(ctx context.Context) error { return up.Serve(ctx, ln) })
 	limits := memratelimit.New()
 	r := newRig(t, Config{}, WorkerConfig{Retry: quick})

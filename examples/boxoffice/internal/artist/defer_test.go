@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/event"
@@ -64,9 +66,7 @@ func (r *rig) before(t testing.TB, b message.Publisher, cfg Config) *Mirror {
 	t.Helper()
 	cfg.ReadTimeout, cfg.Logger = time.Minute, quiet
 	m, err := New(r.box.Store, r.coalescer, b, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m
 }
 
@@ -126,9 +126,7 @@ func TestUpdatingIsTrue(t *testing.T) {
 			reads.Go(func() {
 				for range 3 {
 					v, err := m.Get(t.Context(), id)
-					if err != nil {
-						t.Error(err)
-					}
+					assert.NoError(t, err)
 					if v.Freshness != Updating && !(v.Freshness == NotFound && !v.UpdateQueued) {
 						continue
 					}
@@ -157,18 +155,14 @@ func TestUpdatingIsTrue(t *testing.T) {
 	b.away.Store(false)
 	eventually(t, "all were asked for", func() bool { return b.artists() == 150 })
 	eventually(t, "none waits", func() bool { return r.box.Query(t, `SELECT COUNT(*) FROM artist_asks`) == "0" })
-	if n := m.Stats().Dropped; n != 0 {
-		t.Errorf("%d were dropped", n)
-	}
+	assert.EqualValues(t, 0, m.Stats().Dropped, "were dropped")
 }
 
 // A read whose refresh has no place anywhere promises nothing.
 func TestFullPromisesNothing(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	m, err := New(r.box.Store, r.coalescer, &broker{}, Config{Queue: 1, Deferred: 1, ReadTimeout: 50 * time.Millisecond, Logger: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.box.Exec(t, `INSERT INTO artists (artist_id, last_requested_at) VALUES ('3', now_ms())`)
 	for _, id := range []string{"1", "2"} {
 		if queued, full := m.asks.offer(ask{id: id}); !queued || full != nil {
@@ -199,12 +193,8 @@ func TestQueuedOutlivesProcess(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if err := first.Run(ended); err != nil {
-		t.Fatal(err)
-	}
-	if n := first.Stats().Waiting; n != 0 {
-		t.Errorf("%d wait in a process that has ended", n)
-	}
+	require.NoError(t, first.Run(ended))
+	assert.Equal(t, 0, first.Stats().Waiting, "wait in a process that has ended")
 	next := r.before(t, b, Config{Holder: "next"})
 	start(t, "mirror", next.Run)
 	eventually(t, "all are asked for", func() bool { return b.artists() == 30 })
@@ -217,9 +207,8 @@ func TestDeferredUntilPublished(t *testing.T) {
 	r, b := newRig(t, Config{}, WorkerConfig{}), &broker{}
 	m := r.before(t, b, Config{})
 	for _, id := range []string{"locked", "checked", "failed", "free"} {
-		if _, err := m.Refresh(event.WithCorrelation(t.Context(), "request-"+id), id); err != nil {
-			t.Fatal(err)
-		}
+		_, err := m.Refresh(event.WithCorrelation(t.Context(), "request-"+id), id)
+		require.NoError(t, err)
 	}
 	// The state after a request whose answer was lost, or whose process died.
 	d, err := r.coalescer.Request(t.Context(), "locked", coalesce.High)
@@ -232,22 +221,17 @@ func TestDeferredUntilPublished(t *testing.T) {
 	repeat := func() {
 		t.Helper()
 		job := r.box.Store.NewJob(asksLease, "test", time.Minute, quiet)
-		if _, err := m.deferrals.repeatDue(t.Context(), job); err != nil {
-			t.Fatal(err)
-		}
+		_, err := m.deferrals.repeatDue(t.Context(), job)
+		require.NoError(t, err)
 		job.GiveBack(t.Context())
 	}
 	repeat()
 	if b.artists() != 1 || !b.has("free") || b.of["free"] != "request-free" {
 		t.Errorf("published for %v of %v, want free of request-free", b.got, b.of)
 	}
-	if id := r.box.Query(t, `SELECT MAX(artist_id) FROM artist_asks`); id != "locked" {
-		t.Errorf("%q is still to be asked, want locked", id)
-	}
+	assert.Equal(t, "locked", r.box.Query(t, `SELECT MAX(artist_id) FROM artist_asks`), "is still to be asked, want locked")
 	repeat() // not yet
-	if b.has("locked") {
-		t.Error("asked again before the lock can have expired")
-	}
+	assert.False(t, b.has("locked"), "asked again before the lock can have expired")
 	if released, err := r.coalescer.Release(t.Context(), "locked", coalesce.High, d.Ticket.Version); err != nil || !released {
 		t.Fatal(released, err)
 	}
@@ -264,9 +248,7 @@ func TestRefresh(t *testing.T) {
 	r, b := newRig(t, Config{}, WorkerConfig{}), &broker{}
 	m := r.before(t, b, Config{HighLag: func() (int64, bool) { return 300, true }})
 	r.upstream.has(t, "1", 5)
-	if err := r.refresh(t, request(t, "1", event.High, 1), request(t, "404", event.High, 1)); err == nil {
-		t.Fatal("404 was refreshed")
-	}
+	require.Error(t, r.refresh(t, request(t, "1", event.High, 1), request(t, "404", event.High, 1)), "404 was refreshed")
 	if out, err := m.Refresh(t.Context(), "1"); err != nil || out.Status != RefreshChecked || out.LastCheckedAt == nil || out.EstimatedWaitMs != nil {
 		t.Errorf("checked a moment ago: %+v, %v", out, err)
 	}
@@ -280,9 +262,7 @@ func TestRefresh(t *testing.T) {
 			t.Fatalf("%+v, %v", out, err)
 		}
 	}
-	if n := r.box.Query(t, `SELECT COUNT(*) FROM artist_asks WHERE artist_id = '1' AND reason = 'USER_REQUEST'`); n != "1" {
-		t.Errorf("%s wishes are stored", n)
-	}
+	assert.Equal(t, "1", r.box.Query(t, `SELECT COUNT(*) FROM artist_asks WHERE artist_id = '1' AND reason = 'USER_REQUEST'`), "wishes are stored")
 	r.box.Exec(t, `INSERT INTO update_status (character_id, state, fail_count, last_error_code, last_error_message, next_retry_at, created_at, updated_at)
 		VALUES ('9', 'FAILED', 1, 'API_4XX', 'no', now_ms() + 60000, 1, 1)`)
 	r.box.Exec(t, `INSERT INTO artists (artist_id, last_requested_at) VALUES ('9', now_ms())`)

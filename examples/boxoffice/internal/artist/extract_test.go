@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
 
@@ -22,9 +24,7 @@ func TestExtract(t *testing.T) {
 		{"history": [{"a":"]}"},[1,-2.5e+3,null]], "level": 12, "name":"Él \u0031", "id":7, "updatedAt":"2026-01-02T03:04:05+09:00",
 		 "attributes":{"z":1.10,"a":[true,false,{"history":"kept"}]}, "extra":"<&>" }
 	`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const want = `{"attributes":{"a":[true,false,{"history":"kept"}],"z":1.10},"extra":"<&>","id":7,"level":12,"name":"Él 1","updatedAt":"2026-01-02T03:04:05+09:00"}`
 	if string(d.Content) != want || d.ID != "7" || d.Level != 12 || d.Name != "Él 1" || d.UpdatedAt.Format("15:04 MST") != "18:04 UTC" {
 		t.Errorf("extracted %+v with content\n%s, want\n%s", d, d.Content, want)
@@ -42,9 +42,8 @@ func TestExtract(t *testing.T) {
 
 func TestExtractRefuses(t *testing.T) {
 	const good = `{"id":"7","name":"n","level":1,"history":[]}`
-	if _, err := extract(good); err != nil {
-		t.Fatal(err)
-	}
+	_, err := extract(good)
+	require.NoError(t, err)
 	for what, doc := range map[string]string{
 		"nothing":                 ``,
 		"no object":               `[1]`,
@@ -77,9 +76,8 @@ func TestExtractRefuses(t *testing.T) {
 			t.Errorf("%s was taken: %+v", what, d)
 		}
 	}
-	if _, err := Extract(strings.NewReader(good), int64(len(good)), "7"); err != nil {
-		t.Errorf("a document of exactly the limit: %v", err)
-	}
+	_, err = Extract(strings.NewReader(good), int64(len(good)), "7")
+	assert.NoError(t, err, "a document of exactly the limit")
 	if _, err := Extract(strings.NewReader(good), int64(len(good))-1, "7"); !errors.Is(err, errLarge) {
 		t.Errorf("a document above the limit: %v", err)
 	}
@@ -98,9 +96,7 @@ func TestScanAgreesWithJSON(t *testing.T) {
 			`,"id":"7","name":"n","level":1}`
 		_, err := Extract(iotest.OneByteReader(strings.NewReader(doc)), 1<<20, "7")
 		_, whole := extract(doc)
-		if (err == nil) != (whole == nil) {
-			t.Fatalf("%s: byte by byte %v, at once %v", doc, err, whole)
-		}
+		require.Equalf(t, (whole == nil), (err == nil), "%s: byte by byte %v, at once %v", doc, err, whole)
 		if valid := json.Valid([]byte(doc)); valid != (err == nil) && !repeats(doc) {
 			t.Fatalf("%s: valid %v, extracted with %v", doc, valid, err)
 		}
@@ -141,40 +137,24 @@ func TestCanonical(t *testing.T) {
 		var v any
 		d := json.NewDecoder(bytes.NewReader(text))
 		d.UseNumber()
-		if err := d.Decode(&v); err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
+		require.NoErrorf(t, d.Decode(&v), "%s", text)
 		return v
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		want := map[string]any{"id": "7", "name": "n", "level": json.Number("1"), "x": value.Draw(t, "x"), "a": value.Draw(t, "a")}
 		compact, err := json.Marshal(want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		x, err := json.MarshalIndent(want["x"], " ", "\t")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		a, err := json.Marshal(want["a"])
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		other := fmt.Sprintf(`{ "x":1, "n\u0061me":"n","x" : %s,"level":1,"a":%s ,"id":"7","history":{}}`, x, a)
 		one, err := extract(string(compact))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		two, err := extract(other)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if one.Hash != two.Hash {
-			t.Fatalf("%s comes to %s, and %s to %s", compact, one.Content, other, two.Content)
-		}
-		if got := decode(t, one.Content); !reflect.DeepEqual(got, decode(t, compact)) {
-			t.Fatalf("%s comes to %s", compact, one.Content)
-		}
+		require.NoError(t, err)
+		require.Equalf(t, two.Hash, one.Hash, "%s comes to %s, and %s to %s", compact, one.Content, other, two.Content)
+		require.Truef(t, reflect.DeepEqual(decode(t, one.Content), decode(t, compact)), "%s comes to %s", compact, one.Content)
 	})
 }
 
@@ -220,9 +200,8 @@ func TestExtractHoldsOnlyWhatItKeeps(t *testing.T) {
 		for range 3 { // other goroutines of the runtime allocate, too
 			r := bytes.NewReader(doc)
 			runtime.ReadMemStats(&before)
-			if _, err := Extract(r, 32<<20, "7"); err != nil {
-				t.Fatal(err)
-			}
+			_, err := Extract(r, 32<<20, "7")
+			require.NoError(t, err)
 			runtime.ReadMemStats(&after)
 			least = min(least, after.TotalAlloc-before.TotalAlloc)
 		}
@@ -252,9 +231,7 @@ func BenchmarkExtract(b *testing.B) {
 func TestPack(t *testing.T) {
 	d := document(t, "7", 3)
 	packed, err := pack(d.Content)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got, err := unpack(packed, d.Hash); err != nil || !bytes.Equal(got, d.Content) {
 		t.Errorf("unpacked %q, %v", got, err)
 	}

@@ -7,6 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -18,9 +21,7 @@ func TestLooksSayNothingOfWrites(t *testing.T) {
 		fine := func(context.Context) error { return nil }
 		slow := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 		for range 3 {
-			if err := g.look(t.Context(), fine); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, g.look(t.Context(), fine))
 			if err := g.do(t.Context(), slow); fault.Of(err) != fault.Infrastructure {
 				t.Fatalf("a slow write: %v", err)
 			}
@@ -44,9 +45,7 @@ func TestLooksSayNothingOfWrites(t *testing.T) {
 		}
 		// A look that fails counts.
 		for range 3 {
-			if err := g.look(t.Context(), func(context.Context) error { return errors.New("gone") }); err == nil {
-				t.Error("a look that failed went well")
-			}
+			assert.Error(t, g.look(t.Context(), func(context.Context) error { return errors.New("gone") }), "a look that failed went well")
 		}
 		if g.state() != 2 {
 			t.Errorf("state %d after three looks that failed, want 2 (open)", g.state())

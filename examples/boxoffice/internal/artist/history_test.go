@@ -6,6 +6,9 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/event"
 )
 
@@ -13,9 +16,7 @@ import (
 func (r *rig) history(t testing.TB, id string, q HistoryQuery) History {
 	t.Helper()
 	h, err := r.mirror.History(t.Context(), id, q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return h
 }
 
@@ -36,17 +37,13 @@ func TestHistory(t *testing.T) {
 		t.Helper()
 		version++
 		r.upstream.has(t, "1", level)
-		if err := r.worker.handle(p)(t.Context(), []event.Event{request(t, "1", p, version)}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, r.worker.handle(p)(t.Context(), []event.Event{request(t, "1", p, version)}))
 	}
 	for _, level := range []int{1, 1, 2, 3, 3, 2} {
 		check(event.High, level)
 	}
 	r.box.Exec(t, `UPDATE artists SET last_requested_at = 1`)
-	if err := a.Archive(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.Archive(t.Context()))
 	check(event.High, 2) // a reader brings it back
 	if got := fmt.Sprint(levels(r.history(t, "1", HistoryQuery{}))); got != "[2 3 2 1]" {
 		t.Errorf("levels %s, want [2 3 2 1]", got)
@@ -57,24 +54,18 @@ func TestHistory(t *testing.T) {
 		h := r.history(t, "1", q)
 		all = append(all, levels(h)...)
 		for _, c := range h.Changes {
-			if c.ChangedAt.IsZero() {
-				t.Errorf("%+v has no time", c)
-			}
+			assert.Falsef(t, c.ChangedAt.IsZero(), "%+v has no time", c)
 		}
 		if h.Next == nil {
 			break
 		}
 		q.Before = *h.Next
 	}
-	if got := fmt.Sprint(all); got != "[2 3 2 1]" {
-		t.Errorf("page by page: %s", got)
-	}
+	assert.Equal(t, "[2 3 2 1]", fmt.Sprint(all), "page by page")
 	if h := r.history(t, "never-seen", HistoryQuery{}); h.Changes == nil || len(h.Changes) != 0 || h.Next != nil {
 		t.Errorf("of an artist that nobody knows: %+v", h)
 	}
-	if s := r.mirror.Stats(); s.Remembered != 4 {
-		t.Errorf("%d changes are counted", s.Remembered)
-	}
+	assert.EqualValues(t, 4, r.mirror.Stats().Remembered, "changes are counted")
 	// A damaged change does not affect the others.
 	r.box.Exec(t, `UPDATE artist_history SET content_hash = 'x' WHERE position = $1`, r.box.Query(t, `SELECT MIN(position) FROM artist_history`))
 	if h := r.history(t, "1", HistoryQuery{}); len(h.Changes) != 4 || h.Changes[3].Snapshot != nil || h.Changes[2].Snapshot == nil {
@@ -104,9 +95,7 @@ func TestHistoryPageIsBounded(t *testing.T) {
 	}
 	content := []byte(strconv.Quote(string(large)))
 	packed, err := pack(content)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for range 5 {
 		r.box.Exec(t, `INSERT INTO artist_history (artist_id, changed_at, content_hash, content) VALUES ('1', now_ms(), $1, $2)`, hashOf(content), packed)
 	}
@@ -121,9 +110,7 @@ func TestHistoryPageIsBounded(t *testing.T) {
 		}
 		q.Before = *h.Next
 	}
-	if seen != 5 {
-		t.Errorf("%d changes on all pages, want 5", seen)
-	}
+	assert.Equal(t, 5, seen, "changes on all pages")
 }
 
 // Snapshots older than 90 days are neither shown nor kept, and an artist that changes
@@ -146,20 +133,14 @@ func TestHistoryExpires(t *testing.T) {
 	}
 	// Rows expire also while the archive accepts nothing.
 	r.box.Exec(t, `INSERT INTO artist_archive (artist_id, tier, state, changed_at) VALUES ('gone', 1, 'DELETING', 1)`)
-	if err := a.Archive(t.Context()); !errors.Is(err, errDisk) {
-		t.Fatalf("the archive is away: %v", err)
-	}
+	require.ErrorIs(t, a.Archive(t.Context()), errDisk, "the archive is away")
 	for id, want := range map[string]string{"old": "0", "young": "3", "busy": strconv.Itoa(historyMost)} {
 		if n := r.box.Query(t, `SELECT COUNT(*) FROM artist_history WHERE artist_id = $1`, id); n != want {
 			t.Errorf("%s keeps %s changes, want %s", id, n, want)
 		}
 	}
-	if now := r.box.Query(t, `SELECT MAX(position) FROM artist_history WHERE artist_id = 'busy'`); now != newest {
-		t.Error("the newest change is gone")
-	}
-	if s := r.mirror.Stats(); s.Expired != 2*purgeBatch+16 {
-		t.Errorf("%d expired", s.Expired)
-	}
+	assert.Equal(t, newest, r.box.Query(t, `SELECT MAX(position) FROM artist_history WHERE artist_id = 'busy'`), "the newest change is gone")
+	assert.EqualValues(t, 2*purgeBatch+16, r.mirror.Stats().Expired, "expired")
 }
 
 // Prefetch checks archived artists, and those that have not changed stay archived.
@@ -168,47 +149,33 @@ func TestColdStaysArchived(t *testing.T) {
 	r, a := newArchiver(t, o)
 	r.unread(t, "same", 31)
 	r.unread(t, "other", 31)
-	if err := a.Archive(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.Archive(t.Context()))
 	r.upstream.has(t, "other", 2)
 	low := func(version int64) {
 		t.Helper()
 		all := []event.Event{request(t, "same", event.Low, version), request(t, "other", event.Low, version)}
-		if err := r.worker.handle(event.Low)(t.Context(), all); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, r.worker.handle(event.Low)(t.Context(), all))
 	}
 	low(2)
 	if r.stored(t, "same") || o.in("same") != "[1]" {
 		t.Errorf("unchanged: in the database %v, in tiers %s", r.stored(t, "same"), o.in("same"))
 	}
-	if !r.stored(t, "other") {
-		t.Error("what has changed was not written")
-	}
+	assert.True(t, r.stored(t, "other"), "what has changed was not written")
 	if v := r.get(t, "same"); v.Freshness != Fresh || level(v) != "1" {
 		t.Errorf("unchanged reads %+v", v)
 	}
 	r.mirror.touches.take()
-	if err := a.Archive(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.Archive(t.Context()))
 	if v := r.get(t, "other"); v.Freshness != Fresh || level(v) != "2" || o.in("other") != "[1]" || r.stored(t, "other") {
 		t.Errorf("changed and archived again: %+v, in tiers %s", v, o.in("other"))
 	}
 	// A reader brings it back.
-	if err := r.refresh(t, request(t, "same", event.High, 3)); err != nil {
-		t.Fatal(err)
-	}
-	if !r.stored(t, "same") {
-		t.Error("it was read, and is still in the archive only")
-	}
+	require.NoError(t, r.refresh(t, request(t, "same", event.High, 3)))
+	assert.True(t, r.stored(t, "same"), "it was read, and is still in the archive only")
 	// A snapshot that is in no place is written again.
 	r.mirror.touches.take()
 	r.box.Exec(t, `DELETE FROM artist_extracts WHERE artist_id = 'same'`)
 	r.box.Exec(t, `DELETE FROM artist_archive WHERE artist_id = 'same'`)
 	low(4)
-	if !r.stored(t, "same") {
-		t.Error("it is nowhere")
-	}
+	assert.True(t, r.stored(t, "same"), "it is nowhere")
 }

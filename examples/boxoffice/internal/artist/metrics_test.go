@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/event"
@@ -38,9 +41,7 @@ func TestCollector(t *testing.T) {
 		t.Errorf("series:\n%s\nwant:\n%s", strings.Join(names, "\n"), strings.Join(want, "\n"))
 	}
 	for name, v := range got {
-		if v != 0 {
-			t.Errorf("%s begins at %v", name, v)
-		}
+		assert.EqualValuesf(t, 0, v, "%s begins at %v", name, v)
 	}
 	r.upstream.has(t, "1", 1)
 	_ = r.refresh(t, request(t, "1", event.High, 1), request(t, "2", event.High, 2)) // the second is a 404
@@ -112,24 +113,20 @@ func TestErrorsByReason(t *testing.T) {
 func TestRequestsThatMeet(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	locks, err := collectors.New(r.coalescer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.upstream.put("1", func() (Document, error) {
 		// Meanwhile another request takes the lock.
 		held, err := r.locks.Request(t.Context(), "1", coalesce.High, false, driver.TTLs{})
 		if err != nil || held.Outcome != coalesce.AlreadyProcessing {
 			t.Errorf("%+v, %v", held, err)
 		}
-		if _, err := r.locks.Release(t.Context(), held.Ticket); err != nil {
-			t.Error(err)
-		}
+		_, err = r.locks.Release(t.Context(), held.Ticket)
+		assert.NoError(t, err)
 		return document(t, "1", 1), nil
 	})
 	for _, p := range []event.Priority{event.Low, event.High, event.High} {
-		if _, err := r.mirror.request(t.Context(), "1", p, TooOld); err != nil {
-			t.Fatal(err)
-		}
+		_, err := r.mirror.request(t.Context(), "1", p, TooOld)
+		require.NoError(t, err)
 	}
 	r.consumes(t)
 	want := map[string]float64{
@@ -147,9 +144,7 @@ func TestRequestsThatMeet(t *testing.T) {
 func TestDurationsByPriority(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	r.upstream.has(t, "1", 1)
-	if err := r.worker.handle(event.Low)(t.Context(), []event.Event{request(t, "1", event.Low, 1)}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.worker.handle(event.Low)(t.Context(), []event.Event{request(t, "1", event.Low, 1)}))
 	got := promtest.Read(t, r.mirror.Collector(r.worker))
 	if high, low := got["update_process_duration_seconds high"], got["update_process_duration_seconds low"]; high != 0 || low != 1 {
 		t.Errorf("%v of high and %v of low priority were measured, want 0 and 1", high, low)

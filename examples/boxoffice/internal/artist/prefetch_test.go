@@ -10,6 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
@@ -22,9 +25,7 @@ func newPrefetch(t testing.TB, r *rig, cfg PrefetchConfig) *Prefetch {
 	}
 	cfg.Logger = quiet
 	p, err := NewPrefetch(r.mirror, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p
 }
 
@@ -76,29 +77,21 @@ func TestTiers(t *testing.T) {
 func TestPrefetchLease(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	a, b := newPrefetch(t, r, PrefetchConfig{Holder: "a"}), newPrefetch(t, r, PrefetchConfig{Holder: "b"})
-	if _, err := a.takeDue(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
+	_, err := a.takeDue(t.Context(), 1)
+	require.NoError(t, err)
 	if _, err := b.takeDue(t.Context(), 1); !errors.Is(err, store.ErrLeaseHeld) {
 		t.Errorf("while another has it: %v", err)
 	}
 	lease, err := a.job.Take(t.Context()) // which it has
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := lease.Drop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.takeDue(t.Context(), 1); err != nil {
-		t.Errorf("after it was given back: %v", err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, lease.Drop(t.Context()))
+	_, err = b.takeDue(t.Context(), 1)
+	assert.NoError(t, err, "after it was given back")
 	r.box.Exec(t, `INSERT INTO artists (artist_id, last_requested_at) VALUES ('x', now_ms())`)
 	if ids, err := a.takeDue(t.Context(), 1); err == nil {
 		t.Errorf("after it was lost: %v", ids)
 	}
-	if n := r.box.Query(t, `SELECT prefetched_at FROM artists`); n != "0" {
-		t.Error("the loser took an artist")
-	}
+	assert.Equal(t, "0", r.box.Query(t, `SELECT prefetched_at FROM artists`), "the loser took an artist")
 }
 
 // A due artist becomes a request of low priority, once; without the coalescer it
@@ -110,17 +103,11 @@ func TestPrefetchAsks(t *testing.T) {
 	}
 	p := newPrefetch(t, r, PrefetchConfig{})
 	r.locks.set(true)
-	if err := p.round(t.Context()); err == nil {
-		t.Error("a round without the coalescer succeeded")
-	}
-	if n := r.box.Query(t, `SELECT COUNT(*) FROM artists WHERE prefetched_at > 0`); n != "0" {
-		t.Errorf("%s artists that could not be asked for count as asked for", n)
-	}
+	assert.Error(t, p.round(t.Context()), "a round without the coalescer succeeded")
+	assert.Equal(t, "0", r.box.Query(t, `SELECT COUNT(*) FROM artists WHERE prefetched_at > 0`), "artists that could not be asked for count as asked for")
 	r.locks.set(false)
 	published := r.on(t, TopicLow, "watcher")
-	if err := p.round(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.round(t.Context()))
 	seen := map[string]bool{}
 	for range 40 {
 		e, err := event.Decode(next(t, published))
@@ -132,9 +119,7 @@ func TestPrefetchAsks(t *testing.T) {
 	if s := r.mirror.Stats(); len(seen) != 40 || s.PrefetchAsked != 40 {
 		t.Errorf("%d artists asked for, %d counted", len(seen), s.PrefetchAsked)
 	}
-	if n := r.lag(t, TopicHigh, GroupHigh); n != 0 {
-		t.Errorf("%d requests of high priority", n)
-	}
+	assert.Equal(t, 0, r.lag(t, TopicHigh, GroupHigh), "requests of high priority")
 }
 
 // A round asks for no more than its rate each second, less in the evening, and stops
@@ -170,9 +155,7 @@ func TestPrefetchPace(t *testing.T) {
 		}
 		round := func() {
 			t.Helper()
-			if err := p.round(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, p.round(t.Context()))
 		}
 		at(12, 0)
 		round()
@@ -191,9 +174,7 @@ func TestPrefetchPace(t *testing.T) {
 		}
 		at(23, 59)
 		round()
-		if !slices.Contains(asked, "59s:150") {
-			t.Errorf("to the end of the evening: %v", asked)
-		}
+		assert.Containsf(t, asked, "59s:150", "to the end of the evening: %v", asked)
 		at(0, 0)
 		left = 300
 		round()
@@ -217,9 +198,7 @@ func TestPrefetchPace(t *testing.T) {
 			left = 100
 			return ids, err
 		}
-		if err := p.Run(ctx); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Run(ctx))
 		if want := []string{"0s:100", "1m0s:100"}; !slices.Equal(asked, want) {
 			t.Errorf("in a minute and a half: %v, want %v", asked, want)
 		}

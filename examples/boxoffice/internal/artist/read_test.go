@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/event"
 )
@@ -34,9 +36,7 @@ func TestUpdatingBecomesFresh(t *testing.T) {
 		return r.box.Query(t, `SELECT COUNT(*) FROM artists`) == "1"
 	})
 	other, err := New(r.box.Store, r.coalescer, r.bus.Publisher(), Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if v, err := other.Get(t.Context(), "3"); err != nil || v.Freshness != Updating || v.EstimatedWaitMs != nil {
 		t.Errorf("in another process: %+v, %v", v, err)
 	}
@@ -74,15 +74,11 @@ func (s *stuck) Publish(topic string, all ...*message.Message) error {
 func TestReadsWhileBrokerSlow(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	r.upstream.has(t, "here", 2)
-	if err := r.refresh(t, request(t, "here", event.High, 1)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.refresh(t, request(t, "here", event.High, 1)))
 	r.age(t, "here", 2*time.Hour)
 	broker := &stuck{Publisher: r.bus.Publisher(), gate: make(chan struct{}), entered: make(chan struct{}, 1000)}
 	m, err := New(r.box.Store, r.coalescer, broker, Config{Queue: 8, Askers: 2, ReadTimeout: time.Minute, Logger: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	start(t, "mirror", m.Run)
 	t.Cleanup(sync.OnceFunc(func() { // before the mirror is stopped
 		select {
@@ -121,9 +117,7 @@ func TestReadsWhileBrokerSlow(t *testing.T) {
 	eventually(t, "all are asked for", func() bool {
 		return m.Stats().Waiting == 0 && r.box.Query(t, `SELECT COUNT(*) FROM artist_asks`) == "0"
 	})
-	if s := r.coalescer.Stats(); s.Published != 100+1 {
-		t.Errorf("%d requests were published, want 101", s.Published)
-	}
+	assert.EqualValues(t, 100+1, r.coalescer.Stats().Published, "requests were published")
 }
 
 // Without the coalescer's store reads are served from the database, and promise no
@@ -131,9 +125,7 @@ func TestReadsWhileBrokerSlow(t *testing.T) {
 func TestReadsWhileRedisDown(t *testing.T) {
 	r := newRig(t, Config{HighLag: func() (int64, bool) { return 70, true }}, WorkerConfig{})
 	r.upstream.has(t, "1", 5)
-	if err := r.refresh(t, request(t, "1", event.High, 1)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.refresh(t, request(t, "1", event.High, 1)))
 	if v := r.get(t, "1"); v.Freshness != Fresh {
 		t.Fatalf("%+v", v)
 	}
@@ -147,9 +139,7 @@ func TestReadsWhileRedisDown(t *testing.T) {
 		if v.UpdateQueued || v.EstimatedWaitMs != nil {
 			t.Errorf("%s: %+v", id, v)
 		}
-		if want := map[string]Freshness{"1": Stale, "2": NotFound}[id]; v.Freshness != want {
-			t.Errorf("%s is %s, want %s", id, v.Freshness, want)
-		}
+		assert.Equalf(t, map[string]Freshness{"1": Stale, "2": NotFound}[id], v.Freshness, "%s is %s", id, v.Freshness)
 	}
 	if v := r.get(t, "1"); level(v) != "5" {
 		t.Errorf("served %s", v.Snapshot)
@@ -170,9 +160,7 @@ func TestReadsWhileRedisDown(t *testing.T) {
 func TestHerdPublishesOnce(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	other, err := New(r.box.Store, r.coalescer, r.bus.Publisher(), Config{ReadTimeout: time.Minute, Logger: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	published := r.on(t, TopicHigh, "watcher")
 	r.runs(t)
 	start(t, "other mirror", other.Run)
@@ -180,9 +168,8 @@ func TestHerdPublishesOnce(t *testing.T) {
 	for range 500 {
 		for _, m := range []*Mirror{r.mirror, other} {
 			reads.Go(func() {
-				if _, err := m.Get(t.Context(), "1"); err != nil {
-					t.Error(err)
-				}
+				_, err := m.Get(t.Context(), "1")
+				assert.NoError(t, err)
 			})
 		}
 	}
@@ -216,15 +203,12 @@ func TestFailedPublishIsAskedAgain(t *testing.T) {
 		return r.bus.Publisher().Publish(topic, all...)
 	})
 	m, err := New(r.box.Store, r.coalescer, flaky, Config{ReadTimeout: time.Minute, Logger: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	published := r.on(t, TopicHigh, "watcher")
 	start(t, "mirror", m.Run)
 	read := func() {
-		if _, err := m.Get(t.Context(), "1"); err != nil {
-			t.Fatal(err)
-		}
+		_, err := m.Get(t.Context(), "1")
+		require.NoError(t, err)
 	}
 	read()
 	eventually(t, "it was refused", func() bool { return m.Stats().Refused == 1 })
@@ -252,25 +236,19 @@ func TestReadFails(t *testing.T) {
 	if _, err := r.mirror.Get(ctx, "1"); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the reader went: %v", err)
 	}
-	if s := r.mirror.Stats(); s.Waiting != 0 {
-		t.Errorf("%d refreshes are queued", s.Waiting)
-	}
+	assert.Equal(t, 0, r.mirror.Stats().Waiting, "refreshes are queued")
 }
 
 // Reads are noted in the background, and not each of them.
 func TestTouches(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	r.upstream.has(t, "1", 5)
-	if err := r.refresh(t, request(t, "1", event.High, 1)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.refresh(t, request(t, "1", event.High, 1)))
 	if r.get(t, "1"); len(r.mirror.touches.take()) != 0 {
 		t.Error("noted twice within TouchEvery")
 	}
 	r.box.Exec(t, `UPDATE artists SET last_requested_at = 1`)
 	r.get(t, "1")
 	r.mirror.touches.write(t.Context())
-	if n := r.box.Query(t, `SELECT COUNT(*) FROM artists WHERE last_requested_at > 1`); n != "1" {
-		t.Error("a read was not noted")
-	}
+	assert.Equal(t, "1", r.box.Query(t, `SELECT COUNT(*) FROM artists WHERE last_requested_at > 1`), "a read was not noted")
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/membus"
@@ -57,9 +59,7 @@ func (r *rig) assemble(t testing.TB, s *store.Store, cfg Config, wcfg WorkerConf
 	var err error
 	// A breaker that never opens: the test decides whether the store is unreachable.
 	r.coalescer, err = coalesce.New(r.locks, coalesce.Config{BreakerCalls: 1 << 30})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cfg.Logger = quiet
 	cfg.ReadTimeout, cfg.AskedFor = time.Minute, time.Minute // however loaded the machine is
 	if r.mirror, err = New(s, r.coalescer, r.bus.Publisher(), cfg); err != nil {
@@ -74,17 +74,11 @@ func (r *rig) assemble(t testing.TB, s *store.Store, cfg Config, wcfg WorkerConf
 func memBus(t testing.TB) *bus.Bus {
 	t.Helper()
 	b, err := bus.Open(t.Context(), "mem://", membus.Scheme())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Errorf("close the bus: %v", err)
-		}
+		assert.NoError(t, b.Close(), "close the bus")
 	})
-	if err := b.Declare(t.Context(), Topics()...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Declare(t.Context(), Topics()...))
 	return b
 }
 
@@ -173,9 +167,7 @@ func text(id string, level int) string {
 func document(t testing.TB, id string, level int) Document {
 	t.Helper()
 	d, err := Extract(strings.NewReader(text(id, level)), 1<<20, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return d
 }
 
@@ -183,9 +175,7 @@ func document(t testing.TB, id string, level int) Document {
 func request(t testing.TB, id string, p event.Priority, version int64) event.Event {
 	t.Helper()
 	e, err := newRequest(id, p, TooOld, version)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return e
 }
 
@@ -198,9 +188,7 @@ func (r *rig) refresh(t testing.TB, all ...event.Event) error {
 func (r *rig) get(t testing.TB, id string) View {
 	t.Helper()
 	v, err := r.mirror.Get(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return v
 }
 
@@ -220,12 +208,8 @@ func (r *rig) runs(t testing.TB) {
 func (r *rig) consumes(t testing.TB) *bus.Runner {
 	t.Helper()
 	runner, err := bus.NewRunner(r.bus, bus.RunnerConfig{Logger: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := runner.Add(r.worker.Pair(nil)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, runner.Add(r.worker.Pair(nil)))
 	start(t, "runner", runner.Run)
 	<-runner.Running()
 	return runner
@@ -238,9 +222,7 @@ func start(t testing.TB, name string, run func(context.Context) error) {
 	go func() { ended <- run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.NoErrorf(t, <-ended, "%s", name)
 	})
 }
 
@@ -248,13 +230,9 @@ func start(t testing.TB, name string, run func(context.Context) error) {
 func (r *rig) on(t testing.TB, topic, group string) <-chan *message.Message {
 	t.Helper()
 	s, err := r.bus.Subscriber(group, bus.SubscriberConfig{Concurrency: 64})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	messages, err := s.Subscribe(t.Context(), topic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return messages
 }
 
@@ -276,12 +254,8 @@ func (r *rig) send(t testing.TB, all ...event.Event) {
 	t.Helper()
 	for _, e := range all {
 		msg, err := event.Structured{}.Encode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := r.bus.Publisher().Publish(topicOf(e.Priority), msg); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, r.bus.Publisher().Publish(topicOf(e.Priority), msg))
 	}
 }
 

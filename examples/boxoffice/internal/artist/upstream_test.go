@@ -14,6 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 )
@@ -30,9 +33,7 @@ func served(t *testing.T, h http.HandlerFunc, cfg UpstreamConfig) (*Upstream, *h
 		cfg.Transport = func(event.Priority) http.RoundTripper { return transport }
 	}
 	u, err := NewUpstream(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u, s
 }
 
@@ -161,12 +162,9 @@ func TestFetchWaitsForBudget(t *testing.T) {
 				return w.Result(), nil
 			})
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := u.Fetch(t.Context(), event.Low, "7"); err != nil {
-			t.Errorf("after an hour: %v", err)
-		}
+		require.NoError(t, err)
+		_, err = u.Fetch(t.Context(), event.Low, "7")
+		assert.NoError(t, err, "after an hour")
 		away.Store(true)
 		if _, err := u.Fetch(t.Context(), event.Low, "7"); reasonOf(err) != NoBudget || fault.Of(err) != fault.Infrastructure {
 			t.Errorf("without a budget: %v", err)
@@ -191,9 +189,7 @@ func TestFetchRespectsRetryAfter(t *testing.T) {
 				return w.Result(), nil
 			})
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		refused := func(when string) {
 			t.Helper()
 			for _, p := range []event.Priority{event.High, event.Low} {
@@ -205,9 +201,7 @@ func TestFetchRespectsRetryAfter(t *testing.T) {
 		refused("at first")
 		time.Sleep(9999 * time.Millisecond)
 		refused("before the time is over")
-		if calls != 1 {
-			t.Errorf("%d calls, want 1", calls)
-		}
+		assert.Equal(t, 1, calls, "calls")
 		time.Sleep(time.Millisecond)
 		header = time.Now().Add(3 * time.Second).UTC().Format(http.TimeFormat)
 		refused("again, with a date")

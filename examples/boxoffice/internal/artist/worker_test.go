@@ -10,6 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/event"
@@ -44,15 +47,11 @@ func TestPoisonArtist(t *testing.T) {
 	for range ids {
 		m := next(t, letters)
 		e, err := event.Decode(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got[e.Key()] = m.Metadata[driver.DLQReason] + " " + m.Metadata[driver.DLQAttempts]
 	}
 	for id, want := range map[string]string{"bad": "API_4XX 1", "down": "API_5XX 4", "odd": "PARSE_ERROR 1", "404": "API_4XX 1"} {
-		if got[id] != want {
-			t.Errorf("%s: %s, want %s", id, got[id], want)
-		}
+		assert.Equalf(t, want, got[id], "%s", id)
 	}
 	if n := r.upstream.asked("down"); n != 4 {
 		t.Errorf("asked %d times for what answers 502, want 4", n)
@@ -82,14 +81,10 @@ func TestPoisonArtist(t *testing.T) {
 	}
 	// A malformed request is a dead letter, too.
 	e, err := event.New(UpdateRequest, "/elsewhere", map[string]any{"characterId": "no id"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e.Priority = event.High
 	r.send(t, e)
-	if m := next(t, letters); m.Metadata[driver.DLQReason] != ParseError {
-		t.Errorf("what is no request: %s", m.Metadata[driver.DLQReason])
-	}
+	assert.Equal(t, ParseError, next(t, letters).Metadata[driver.DLQReason], "what is no request")
 }
 
 // A database that takes ten seconds: the breaker opens, nothing is acknowledged, no
@@ -134,9 +129,7 @@ func TestSlowDatabase(t *testing.T) {
 		runner := r.consumes(t)
 		time.Sleep(100 * time.Millisecond)
 		synctest.Wait()
-		if n := r.lag(t, TopicHigh, GroupHigh); n != 40 {
-			t.Errorf("%d of 40 are unacknowledged at the beginning", n)
-		}
+		assert.Equal(t, 40, r.lag(t, TopicHigh, GroupHigh), "of 40 are unacknowledged at the beginning")
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		if state := r.worker.guard.state(); state != 2 {
@@ -150,9 +143,7 @@ func TestSlowDatabase(t *testing.T) {
 		before := r.upstream.total()
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if n := r.lag(t, TopicHigh, GroupHigh); n != 40 {
-			t.Errorf("%d of 40 are unacknowledged while the database is slow", n)
-		}
+		assert.Equal(t, 40, r.lag(t, TopicHigh, GroupHigh), "of 40 are unacknowledged while the database is slow")
 		if n := r.upstream.total() - before; n > 10 {
 			t.Errorf("%d calls of the upstream for nothing in two minutes", n)
 		}
@@ -162,9 +153,7 @@ func TestSlowDatabase(t *testing.T) {
 		slow.Store(false)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if n := r.lag(t, TopicHigh, GroupHigh); n != 0 {
-			t.Errorf("%d are still unacknowledged", n)
-		}
+		assert.Equal(t, 0, r.lag(t, TopicHigh, GroupHigh), "are still unacknowledged")
 		if st := runner.Status()[0]; !st.Running || st.Paused || st.Held || st.DeadLettered != 0 || st.Handled != 40 {
 			t.Errorf("the consumer afterwards: %+v", st)
 		}
@@ -177,9 +166,7 @@ func TestSlowDatabase(t *testing.T) {
 func (r *rig) lag(t testing.TB, topic, group string) int {
 	t.Helper()
 	all, err := r.bus.Lag(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, l := range all {
 		if l.Topic == topic && l.Group == group {
 			return l.Messages
@@ -203,33 +190,22 @@ func (s *shelf) total() (n int) {
 func TestWriteGivesUp(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	r.upstream.has(t, "1", 1)
-	if err := r.refresh(t, request(t, "1", event.High, 1)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.refresh(t, request(t, "1", event.High, 1)))
 	tx, err := r.box.Store.DB().BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.ExecContext(t.Context(), `UPDATE artists SET level = 77 WHERE artist_id = '1'`); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	_, err = tx.ExecContext(t.Context(), `UPDATE artists SET level = 77 WHERE artist_id = '1'`)
+	require.NoError(t, err)
 	r.upstream.has(t, "1", 2)
 	patience := r.worker.guard.timeout
 	r.worker.guard.timeout = 200 * time.Millisecond
 	err = r.refresh(t, request(t, "1", event.High, 2))
 	r.worker.guard.timeout = patience
-	if fault.Of(err) != fault.Infrastructure {
-		t.Errorf("a write behind a lock: %v", err)
-	}
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	assert.Equalf(t, fault.Infrastructure, fault.Of(err), "a write behind a lock: %v", err)
+	require.NoError(t, tx.Rollback())
 	if v := r.get(t, "1"); level(v) != "1" {
 		t.Errorf("it was written after all: %s", v.Snapshot)
 	}
-	if err := r.refresh(t, request(t, "1", event.High, 2)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.refresh(t, request(t, "1", event.High, 2)))
 	if v := r.get(t, "1"); level(v) != "2" {
 		t.Errorf("afterwards: %s", v.Snapshot)
 	}
@@ -272,12 +248,10 @@ func TestBudgetAway(t *testing.T) {
 func TestPriorityInversion(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	r.upstream.has(t, "1", 1)
-	if _, err := r.mirror.request(t.Context(), "1", event.Low, Prefetched); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.mirror.request(t.Context(), "1", event.High, TooOld); err != nil {
-		t.Fatal(err)
-	}
+	_, err := r.mirror.request(t.Context(), "1", event.Low, Prefetched)
+	require.NoError(t, err)
+	_, err = r.mirror.request(t.Context(), "1", event.High, TooOld)
+	require.NoError(t, err)
 	if s := r.coalescer.Stats(); s.Published != 1 || s.Upgraded != 1 {
 		t.Fatalf("%+v", s)
 	}
@@ -295,9 +269,8 @@ func TestPriorityInversion(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	// The run is over: the next request begins another.
-	if _, err := r.mirror.request(t.Context(), "1", event.High, TooOld); err != nil {
-		t.Fatal(err)
-	}
+	_, err = r.mirror.request(t.Context(), "1", event.High, TooOld)
+	require.NoError(t, err)
 	if s := r.coalescer.Stats(); s.Published != 2 {
 		t.Errorf("published %d times, want 2", s.Published)
 	}

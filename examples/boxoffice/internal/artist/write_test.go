@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
@@ -17,9 +20,7 @@ import (
 func TestUnchangedData(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	r.upstream.has(t, "7", 3)
-	if err := r.refresh(t, request(t, "7", event.High, 10)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.refresh(t, request(t, "7", event.High, 10)))
 	r.age(t, "7", 2*time.Hour)
 	before := r.get(t, "7")
 	if before.Freshness != Stale || !before.UpdateQueued {
@@ -31,9 +32,7 @@ func TestUnchangedData(t *testing.T) {
 	}
 	was := row()
 	for version := int64(11); version < 14; version++ {
-		if err := r.refresh(t, request(t, "7", event.High, version)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, r.refresh(t, request(t, "7", event.High, version)))
 	}
 	if row() != was {
 		t.Errorf("an unchanged artist was rewritten: %s, was %s", row(), was)
@@ -47,9 +46,7 @@ func TestUnchangedData(t *testing.T) {
 	}
 	// The next change is seen.
 	r.upstream.has(t, "7", 4)
-	if err := r.refresh(t, request(t, "7", event.High, 20)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.refresh(t, request(t, "7", event.High, 20)))
 	if v := r.get(t, "7"); level(v) != "4" || !v.LastUpdatedAt.After(*before.LastUpdatedAt) {
 		t.Errorf("after a change: %+v", v)
 	}
@@ -58,9 +55,7 @@ func TestUnchangedData(t *testing.T) {
 func TestOlderVersionNeverOverwrites(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	r.upstream.has(t, "1", 50)
-	if err := r.refresh(t, request(t, "1", event.High, 50)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.refresh(t, request(t, "1", event.High, 50)))
 	for name, say := range map[string]func(){
 		"another document": func() { r.upstream.has(t, "1", 40) },
 		"the same":         func() { r.upstream.has(t, "1", 50) },
@@ -90,9 +85,7 @@ func TestOlderVersionNeverOverwrites(t *testing.T) {
 				d := document(t, fmt.Sprint("new-", id), version)
 				batch = append(batch, result{id: d.ID, version: int64(version), doc: d})
 			}
-			if err := r.worker.store(t.Context(), batch); err != nil {
-				t.Errorf("version %d: %v", version, err)
-			}
+			assert.NoErrorf(t, r.worker.store(t.Context(), batch), "version %d", version)
 		})
 	}
 	wg.Wait()
@@ -124,15 +117,11 @@ func TestMissingArtist(t *testing.T) {
 		t.Errorf("two hours later: %+v", v)
 	}
 	r.upstream.has(t, "404", 1)
-	if err := r.refresh(t, request(t, "404", event.High, 2)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.refresh(t, request(t, "404", event.High, 2)))
 	if v := r.get(t, "404"); v.Freshness != Fresh || level(v) != "1" {
 		t.Errorf("it came to be: %+v", v)
 	}
-	if n := r.box.Query(t, `SELECT COUNT(*) FROM update_status`); n != "0" {
-		t.Errorf("%s rows are left in update_status", n)
-	}
+	assert.Equal(t, "0", r.box.Query(t, `SELECT COUNT(*) FROM update_status`), "rows are left in update_status")
 	// The artist goes, and comes back unchanged: its snapshot was never lost.
 	r.upstream.put("404", nil)
 	_ = r.refresh(t, request(t, "404", event.High, 3)) // a 404, as above
@@ -140,9 +129,7 @@ func TestMissingArtist(t *testing.T) {
 		t.Errorf("it went: %+v", v)
 	}
 	r.upstream.has(t, "404", 1)
-	if err := r.refresh(t, request(t, "404", event.High, 4)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.refresh(t, request(t, "404", event.High, 4)))
 	if v := r.get(t, "404"); v.Freshness != Fresh || level(v) != "1" {
 		t.Errorf("it came back: %+v", v)
 	}
@@ -171,9 +158,7 @@ func TestMixedBatch(t *testing.T) {
 	}
 	err := r.refresh(t, batch...)
 	var some bus.BatchError
-	if !errors.As(err, &some) {
-		t.Fatalf("the batch: %v", err)
-	}
+	require.Truef(t, errors.As(err, &some), "the batch: %v", err)
 	for i := range batch {
 		want := []string{"", "", API4XX, API5XX}[i%4]
 		got := ""
@@ -193,9 +178,7 @@ func TestMixedBatch(t *testing.T) {
 		`SELECT fail_count FROM update_status WHERE character_id = 'a11'`:      "1",
 		`SELECT last_error_message FROM update_status WHERE character_id='a3'`: "the upstream answers 503",
 	} {
-		if got := r.box.Query(t, query); got != want {
-			t.Errorf("%s: %s, want %s", query, got, want)
-		}
+		assert.Equalf(t, want, r.box.Query(t, query), "%s", query)
 	}
 	for i := range 60 {
 		if v := r.get(t, fmt.Sprint("a", i)); i%4 < 2 && level(v) != fmt.Sprint(i) {
@@ -208,16 +191,10 @@ func TestMixedBatch(t *testing.T) {
 func TestOneFetchPerArtistAndBatch(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	r.upstream.has(t, "1", 1)
-	if err := r.refresh(t, request(t, "1", event.High, 5), request(t, "1", event.High, 9), request(t, "1", event.High, 7)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.refresh(t, request(t, "1", event.High, 5), request(t, "1", event.High, 9), request(t, "1", event.High, 7)))
 	if n := r.upstream.asked("1"); n != 1 {
 		t.Errorf("fetched %d times", n)
 	}
-	if v := r.box.Query(t, `SELECT version FROM artists WHERE artist_id = '1'`); v != "9" {
-		t.Errorf("version %s, want 9", v)
-	}
-	if s := r.mirror.Stats(); s.Obsolete != 2 {
-		t.Errorf("%d obsolete, want 2", s.Obsolete)
-	}
+	assert.Equal(t, "9", r.box.Query(t, `SELECT version FROM artists WHERE artist_id = '1'`), "version")
+	assert.EqualValues(t, 2, r.mirror.Stats().Obsolete, "obsolete")
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/queue/token"
 )
@@ -22,9 +24,7 @@ const (
 func newLogin(t *testing.T, secret string) *Login {
 	t.Helper()
 	l, err := NewLogin(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return l
 }
 
@@ -50,9 +50,7 @@ func forge(t *testing.T, k key, method jwt.SigningMethod, typ string, claims jwt
 		with = jwt.UnsafeAllowNoneSignatureType
 	}
 	s, err := tok.SignedString(with)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -129,21 +127,13 @@ func TestLoginToken(t *testing.T) {
 func TestTokensAreNotInterchangeable(t *testing.T) {
 	l := newLogin(t, secretA)
 	ring, err := token.NewRing(secretA) // even with one secret for both
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	entries, err := token.NewEntries(ring, token.Config{Issuer: issuer})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	login, _, err := l.Issue("ann")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	entry, err := entries.Issue(token.EntryClaims{Event: "show-1", User: "ann", ID: "1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := member(l, entry); !errors.Is(err, ErrType) {
 		t.Errorf("an entry token as a sign-in: %v", err)
 	}
@@ -155,9 +145,7 @@ func TestTokensAreNotInterchangeable(t *testing.T) {
 func TestTamperedToken(t *testing.T) {
 	l := newLogin(t, secretA)
 	token, _, err := l.Issue("ann")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i := range token {
 		for _, c := range []byte{'A', 'B', '.', 'x'} {
 			if token[i] == c {
@@ -182,13 +170,9 @@ func TestIsAdmin(t *testing.T) {
 	for header, want := range map[string]bool{
 		"Bearer admin": true, "bearer admin": true, "Bearer admin2": false, "Bearer ": false, "admin": false, "": false, "Bearer adm": false,
 	} {
-		if got := IsAdmin(request("Authorization", header), "admin"); got != want {
-			t.Errorf("%q: %v", header, got)
-		}
+		assert.Equalf(t, want, IsAdmin(request("Authorization", header), "admin"), "%q", header)
 	}
-	if IsAdmin(request("Authorization", "Bearer "), "") {
-		t.Error("an empty token opened everything")
-	}
+	assert.False(t, IsAdmin(request("Authorization", "Bearer "), ""), "an empty token opened everything")
 }
 
 func TestCheckMember(t *testing.T) {
@@ -196,8 +180,6 @@ func TestCheckMember(t *testing.T) {
 		"ann": true, "a.b-c_9": true, strings.Repeat("x", 64): true, strings.Repeat("x", 65): false,
 		"": false, "a b": false, "ann\n": false, "../x": false, "앤": false, "<b>": false,
 	} {
-		if got := CheckMember(id) == nil; got != ok {
-			t.Errorf("%q: %v", id, got)
-		}
+		assert.Equalf(t, ok, CheckMember(id) == nil, "%q", id)
 	}
 }

@@ -4,19 +4,17 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // For any header, the sign-in is the member it was issued to, or nobody; and only one
 // spelling is the admin token.
 func FuzzMember(f *testing.F) {
 	l, err := NewLogin(secretA)
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	signed, _, err := l.Issue("ann")
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	f.Add("Bearer " + signed)
 	f.Add("bearer  " + signed + " ")
 	f.Add("Bearer eyJhbGciOiJub25lIn0.e30.")
@@ -44,8 +42,6 @@ func FuzzCheckMember(f *testing.F) {
 	f.Add("../ann")
 	harmless := regexp.MustCompile(`\A[A-Za-z0-9._-]{1,64}\z`)
 	f.Fuzz(func(t *testing.T, id string) {
-		if ok := CheckMember(id) == nil; ok != harmless.MatchString(id) {
-			t.Fatalf("%q: %t", id, ok)
-		}
+		require.Equalf(t, harmless.MatchString(id), CheckMember(id) == nil, "%q", id)
 	})
 }

@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
@@ -31,9 +34,7 @@ func only(t *testing.T, b *boxtest.Box, typ string) event.Event {
 			found = append(found, e)
 		}
 	}
-	if len(found) != 1 {
-		t.Fatalf("%d events %s, want 1", len(found), typ)
-	}
+	require.Lenf(t, found, 1, "%d events %s, want 1", len(found), typ)
 	return found[0]
 }
 
@@ -41,9 +42,7 @@ func only(t *testing.T, b *boxtest.Box, typ string) event.Event {
 func reason(t *testing.T, e event.Event) string {
 	t.Helper()
 	var c events.Cancelled
-	if err := e.UnmarshalData(&c); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, e.UnmarshalData(&c))
 	return c.Reason
 }
 
@@ -82,20 +81,16 @@ func TestReserve(t *testing.T) {
 func TestCancelledPayload(t *testing.T) {
 	b := boxtest.New(t)
 	r := b.Reserve(t, "ann", "A-1", "A-2")
-	if _, err := b.Booking.Cancel(t.Context(), "ann", r.ID); err != nil {
-		t.Fatal(err)
-	}
+	_, err := b.Booking.Cancel(t.Context(), "ann", r.ID)
+	require.NoError(t, err)
 	e := only(t, b, events.ReservationCancelled)
 	var fields map[string]any
-	if err := json.Unmarshal(e.Data, &fields); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(e.Data, &fields))
 	if len(fields) != 4 || fields["scheduleId"] != "show-1" || fields["reason"] != "USER_REQUEST" || len(fields["seatIds"].([]any)) != 2 {
 		t.Errorf("payload: %v", fields)
 	}
-	if _, err := time.Parse(time.RFC3339, fields["cancelledAt"].(string)); err != nil {
-		t.Error(err)
-	}
+	_, err = time.Parse(time.RFC3339, fields["cancelledAt"].(string))
+	assert.NoError(t, err)
 }
 
 func TestSuccessConfirms(t *testing.T) {
@@ -105,9 +100,7 @@ func TestSuccessConfirms(t *testing.T) {
 	b.Outbox.Take()
 	b.Must(t, events.GroupReservation, success, "confirmed")
 	told := b.Outbox.Take()
-	if len(told) != 3 {
-		t.Fatalf("events: %v", told)
-	}
+	require.Len(t, told, 3, "events")
 	for i, want := range []struct{ typ, key string }{
 		{events.ReservationConfirmed, "ann"}, {events.OrderCompleted, "show-1"}, {events.ReservationNotice, "ann"},
 	} {
@@ -117,9 +110,7 @@ func TestSuccessConfirms(t *testing.T) {
 	}
 	var order events.Ordered
 	var notice events.Noticed
-	if err := errors.Join(told[1].UnmarshalData(&order), told[2].UnmarshalData(&notice)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(told[1].UnmarshalData(&order), told[2].UnmarshalData(&notice)))
 	if order.ReservationID != r.ID || order.Seats != 1 || order.Amount != r.Amount || order.OrderedAt.IsZero() {
 		t.Errorf("%+v", order)
 	}
@@ -127,22 +118,16 @@ func TestSuccessConfirms(t *testing.T) {
 		notice.Params.Outcome != events.OutcomeConfirmed || notice.Params.Reason != "" || !slices.Equal(notice.Params.Seats, []string{"A-1"}) {
 		t.Errorf("%+v", notice)
 	}
-	if got := b.Status(t, r.ID); got != "CONFIRMED" {
-		t.Error(got)
-	}
+	assert.Equal(t, "CONFIRMED", b.Status(t, r.ID))
 	// A redelivery past the guard changes nothing.
 	b.Must(t, events.GroupReservation, success, "already confirmed")
-	if left := b.Outbox.Take(); len(left) != 0 {
-		t.Errorf("events of the redelivery: %v", left)
-	}
+	assert.Empty(t, b.Outbox.Take(), "events of the redelivery")
 }
 
 func TestSuccessAgainstTimeout(t *testing.T) {
 	b := boxtest.New(t)
 	lease, err := b.Store.TakeLease(t.Context(), "sweep", "test", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	// The timeout is first: the money is refunded.
 	late := b.Reserve(t, "ann", "A-1")
 	p := b.Pay(t, late, boxtest.Timeout)
@@ -151,13 +136,9 @@ func TestSuccessAgainstTimeout(t *testing.T) {
 		t.Fatalf("sweep: %d, %v", n, err)
 	}
 	b.Must(t, events.GroupReservation, b.Paid(t, p), "late")
-	if got := b.Refund(t, p); got != "REQUESTED LATE" {
-		t.Errorf("refund: %s", got)
-	}
+	assert.Equal(t, "REQUESTED LATE", b.Refund(t, p), "refund")
 	b.Must(t, events.GroupReservation, b.PaidBack(t, p), "already ended")
-	if got := b.Status(t, late.ID); got != "CANCELLED HOLD_TIMEOUT" {
-		t.Error(got)
-	}
+	assert.Equal(t, "CANCELLED HOLD_TIMEOUT", b.Status(t, late.ID))
 	// The success is first, though the time is over: the timeout finds nothing.
 	b.Outbox.Take()
 	early := b.Reserve(t, "bob", "B-1")
@@ -167,9 +148,7 @@ func TestSuccessAgainstTimeout(t *testing.T) {
 	if n, err := b.Booking.Sweep(t.Context(), lease, 10); n != 0 || err != nil {
 		t.Errorf("sweep: %d, %v", n, err)
 	}
-	if got := b.Status(t, early.ID) + ", " + b.Refund(t, q); got != "CONFIRMED, NONE" {
-		t.Error(got)
-	}
+	assert.Equal(t, "CONFIRMED, NONE", b.Status(t, early.ID)+", "+b.Refund(t, q))
 }
 
 func TestSuccessAgainstCancel(t *testing.T) {
@@ -180,20 +159,13 @@ func TestSuccessAgainstCancel(t *testing.T) {
 	if err != nil || got.Status != booking.Cancelled || got.Reason != booking.UserRequest {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if why := reason(t, only(t, b, events.ReservationCancelled)); why != booking.UserRequest {
-		t.Error(why)
-	}
+	assert.Equal(t, booking.UserRequest, reason(t, only(t, b, events.ReservationCancelled)))
 	b.Must(t, events.GroupReservation, b.Paid(t, p), "late")
-	if got := b.Refund(t, p); got != "REQUESTED LATE" {
-		t.Error(got)
-	}
+	assert.Equal(t, "REQUESTED LATE", b.Refund(t, p))
 	// Cancelling again changes nothing.
-	if _, err := b.Booking.Cancel(t.Context(), "ann", r.ID); err != nil {
-		t.Error(err)
-	}
-	if left := b.Outbox.Take(); len(left) != 0 {
-		t.Errorf("events of the second cancellation: %v", left)
-	}
+	_, err = b.Booking.Cancel(t.Context(), "ann", r.ID)
+	assert.NoError(t, err)
+	assert.Empty(t, b.Outbox.Take(), "events of the second cancellation")
 	if _, err := b.Booking.Cancel(t.Context(), "bob", r.ID); !errors.Is(err, booking.ErrNotFound) {
 		t.Errorf("somebody else's: %v", err)
 	}
@@ -203,9 +175,7 @@ func TestSuccessAgainstCancel(t *testing.T) {
 func TestRaces(t *testing.T) {
 	b := boxtest.New(t)
 	lease, err := b.Store.TakeLease(t.Context(), "sweep", "test", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i := range 15 {
 		seat := []string{"A-1", "A-2"}
 		r := b.Reserve(t, "ann", seat...)
@@ -220,9 +190,7 @@ func TestRaces(t *testing.T) {
 			func() error { _, err := b.Booking.Sweep(context.Background(), lease, 10); return err },
 		} {
 			wg.Go(func() {
-				if err := race(); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, race())
 			})
 		}
 		wg.Wait()
@@ -237,17 +205,14 @@ func TestRaces(t *testing.T) {
 			if money != "SUCCESS" || seats != "SOLD" {
 				t.Fatalf("round %d: %s, payment %s, seat %s", i, status, money, seats)
 			}
-			if _, err := b.Booking.Cancel(t.Context(), "ann", r.ID); err != nil {
-				t.Fatal(err)
-			}
+			_, err := b.Booking.Cancel(t.Context(), "ann", r.ID)
+			require.NoError(t, err)
 			b.Deliver(t, b.PaidBack(t, p))
 		} else if money != "REFUNDED" || seats != "AVAILABLE" {
 			t.Fatalf("round %d: %s, payment %s, seat %s", i, status, money, seats)
 		}
 	}
-	if n := b.Query(t, `SELECT COUNT(*) FROM seats WHERE status <> 'AVAILABLE'`); n != "0" {
-		t.Errorf("%s seats are not free in the end", n)
-	}
+	assert.Equal(t, "0", b.Query(t, `SELECT COUNT(*) FROM seats WHERE status <> 'AVAILABLE'`), "seats are not free in the end")
 }
 
 func TestFailureCancels(t *testing.T) {
@@ -256,13 +221,9 @@ func TestFailureCancels(t *testing.T) {
 	failed := b.NotPaid(t, b.Pay(t, r, boxtest.Decline))
 	b.Outbox.Take()
 	b.Must(t, events.GroupReservation, failed, "cancelled")
-	if got := b.Status(t, r.ID); got != "CANCELLED PAYMENT_FAILED" {
-		t.Error(got)
-	}
+	assert.Equal(t, "CANCELLED PAYMENT_FAILED", b.Status(t, r.ID))
 	b.Deliver(t, b.Outbox.Take()...)
-	if got := b.Seat(t, "show-1", "A-1"); got != "AVAILABLE" {
-		t.Error(got)
-	}
+	assert.Equal(t, "AVAILABLE", b.Seat(t, "show-1", "A-1"))
 	b.Must(t, events.GroupReservation, failed, "already ended")
 }
 
@@ -275,12 +236,9 @@ func TestCancelConfirmed(t *testing.T) {
 	if err != nil || got.Status != booking.Confirmed || got.RefundState != "REQUESTED" || got.RefundReason != booking.UserRequest {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if seat := b.Seat(t, "show-1", "A-1"); seat != "SOLD" {
-		t.Errorf("before the money is back the seat is %s", seat)
-	}
-	if _, err := b.Booking.Cancel(t.Context(), "ann", r.ID); err != nil {
-		t.Errorf("again: %v", err)
-	}
+	assert.Equal(t, "SOLD", b.Seat(t, "show-1", "A-1"), "before the money is back the seat")
+	_, err = b.Booking.Cancel(t.Context(), "ann", r.ID)
+	assert.NoError(t, err, "again")
 	back := b.PaidBack(t, p)
 	b.Must(t, events.GroupReservation, back, "cancelled")
 	e := only(t, b, events.ReservationCancelled)
@@ -288,9 +246,7 @@ func TestCancelConfirmed(t *testing.T) {
 		t.Errorf("reason %s, cause %s", why, e.CausationID)
 	}
 	b.Deliver(t, e)
-	if got := b.Status(t, r.ID) + ", " + b.Seat(t, "show-1", "A-1"); got != "CANCELLED REFUNDED, AVAILABLE" {
-		t.Error(got)
-	}
+	assert.Equal(t, "CANCELLED REFUNDED, AVAILABLE", b.Status(t, r.ID)+", "+b.Seat(t, "show-1", "A-1"))
 }
 
 // PaymentSuccess was parked as a dead letter, the refund comes, and then the
@@ -300,18 +256,13 @@ func TestRefundBeforeSuccess(t *testing.T) {
 	r := b.Reserve(t, "ann", "A-1")
 	p := b.Pay(t, r, boxtest.Approve)
 	success := b.Paid(t, p)
-	if _, err := b.Payments.Refund(t.Context(), "ann", p.ID); err != nil {
-		t.Fatal(err)
-	}
+	_, err := b.Payments.Refund(t.Context(), "ann", p.ID)
+	require.NoError(t, err)
 	b.Deliver(t, b.PaidBack(t, p))
-	if got := b.Status(t, r.ID); got != "CANCELLED REFUNDED" {
-		t.Error(got)
-	}
+	assert.Equal(t, "CANCELLED REFUNDED", b.Status(t, r.ID))
 	b.Must(t, events.GroupReservation, success, "late")
 	b.Must(t, events.GroupSold, success, "none left")
-	if got := b.Refund(t, p) + ", " + b.Seat(t, "show-1", "A-1"); got != "DONE USER_REQUEST, AVAILABLE" {
-		t.Error(got)
-	}
+	assert.Equal(t, "DONE USER_REQUEST, AVAILABLE", b.Refund(t, p)+", "+b.Seat(t, "show-1", "A-1"))
 }
 
 func TestSweep(t *testing.T) {
@@ -332,12 +283,8 @@ func TestSweep(t *testing.T) {
 	b.Exec(t, `UPDATE reservations SET hold_expires_at = now_ms() + 50 WHERE reservation_id = $1`, runs.ID)
 	boxtest.WaitFor(t, "the end of the hold that ran out meanwhile", func() bool { return b.Status(t, runs.ID) == "CANCELLED HOLD_TIMEOUT" })
 	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	if got := b.Status(t, paid.ID); got != "CONFIRMED" {
-		t.Error(got)
-	}
+	assert.NoError(t, <-done)
+	assert.Equal(t, "CONFIRMED", b.Status(t, paid.ID))
 	all := b.Outbox.Take()
 	var types []string
 	for _, e := range all {
@@ -348,29 +295,22 @@ func TestSweep(t *testing.T) {
 		t.Errorf("events: %v", all)
 	}
 	b.Deliver(t, all...)
-	if got := b.Seat(t, "show-1", "A-2") + b.Seat(t, "show-1", "C-1"); got != "AVAILABLESOLD" {
-		t.Error(got)
-	}
+	assert.Equal(t, "AVAILABLESOLD", b.Seat(t, "show-1", "A-2")+b.Seat(t, "show-1", "C-1"))
 	// The lease was given back.
-	if _, err := b.Store.TakeLease(t.Context(), "hold-timeout", "another", time.Minute); err != nil {
-		t.Errorf("the lease after the end: %v", err)
-	}
+	_, err := b.Store.TakeLease(t.Context(), "hold-timeout", "another", time.Minute)
+	assert.NoError(t, err, "the lease after the end")
 }
 
 func TestSweepFenced(t *testing.T) {
 	b := boxtest.New(t)
 	mine, err := b.Store.TakeLease(t.Context(), "hold-timeout", "test", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r := b.Reserve(t, "ann", "A-1")
 	b.Outbox.Take()
 	b.Expire(t, r.ID)
 	b.Exec(t, `UPDATE leases SET expires_at = 1`)
 	theirs, err := b.Store.TakeLease(t.Context(), "hold-timeout", "another", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if n, err := b.Booking.Sweep(t.Context(), mine, 10); n != 0 || !errors.Is(err, store.ErrLeaseLost) {
 		t.Errorf("without the lease: %d, %v", n, err)
 	}
@@ -385,9 +325,7 @@ func TestSweepFenced(t *testing.T) {
 func TestSweepInBatches(t *testing.T) {
 	b := boxtest.New(t)
 	lease, err := b.Store.TakeLease(t.Context(), "sweep", "test", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, seat := range []string{"A-1", "A-2", "A-3"} {
 		b.Expire(t, b.Reserve(t, "ann", seat).ID)
 	}
@@ -406,9 +344,7 @@ func TestUnknownReservation(t *testing.T) {
 		events.PaymentRefunded: events.PaidBack{ReservationID: "nobody's", PaymentID: "p", PaymentType: events.ForReservation},
 	} {
 		e, err := events.New(typ, "payment", "p", "ann", true, data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := b.Handle(t.Context(), events.GroupReservation, e); fault.Of(err) != fault.Permanent {
 			t.Errorf("%s: %v", typ, err)
 		}
@@ -433,9 +369,7 @@ func told(t *testing.T, b *boxtest.Box, r booking.Reservation) events.Noticed {
 	t.Helper()
 	e := only(t, b, events.ReservationNotice)
 	var notice events.Noticed
-	if err := e.UnmarshalData(&notice); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, e.UnmarshalData(&notice))
 	if notice.RefID != r.ID || notice.MemberID != "ann" || e.Key() != "ann" || time.Since(notice.At).Abs() > time.Minute {
 		t.Errorf("%+v with key %s", notice, e.Key())
 	}
@@ -451,9 +385,8 @@ func TestCancelledNotice(t *testing.T) {
 		text string
 	}{
 		booking.UserRequest: {func(r booking.Reservation) {
-			if _, err := b.Booking.Cancel(t.Context(), "ann", r.ID); err != nil {
-				t.Fatal(err)
-			}
+			_, err := b.Booking.Cancel(t.Context(), "ann", r.ID)
+			require.NoError(t, err)
 		}, "as you asked"},
 		booking.PaymentFailed: {func(r booking.Reservation) {
 			failed := b.NotPaid(t, b.Pay(t, r, boxtest.Decline))
@@ -463,9 +396,7 @@ func TestCancelledNotice(t *testing.T) {
 		booking.HoldTimeout: {func(r booking.Reservation) {
 			b.Expire(t, r.ID)
 			lease, err := b.Store.TakeLease(t.Context(), "sweep", "test", time.Minute)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if n, err := b.Booking.Sweep(t.Context(), lease, 10); n != 1 || err != nil {
 				t.Fatalf("swept %d, %v", n, err)
 			}
@@ -473,9 +404,8 @@ func TestCancelledNotice(t *testing.T) {
 		booking.Refunded: {func(r booking.Reservation) {
 			p := b.Pay(t, r, boxtest.Approve)
 			b.Must(t, events.GroupReservation, b.Paid(t, p), "confirmed")
-			if _, err := b.Booking.Cancel(t.Context(), "ann", r.ID); err != nil {
-				t.Fatal(err)
-			}
+			_, err := b.Booking.Cancel(t.Context(), "ann", r.ID)
+			require.NoError(t, err)
 			back := b.PaidBack(t, p)
 			b.Outbox.Take()
 			b.Must(t, events.GroupReservation, back, "cancelled")
@@ -499,9 +429,8 @@ func TestLateMoneyIsTold(t *testing.T) {
 	b := boxtest.New(t)
 	r := b.Reserve(t, "ann", "A-1")
 	p := b.Pay(t, r, boxtest.Approve)
-	if _, err := b.Booking.Cancel(t.Context(), "ann", r.ID); err != nil {
-		t.Fatal(err)
-	}
+	_, err := b.Booking.Cancel(t.Context(), "ann", r.ID)
+	require.NoError(t, err)
 	b.Must(t, events.GroupReservation, b.Paid(t, p), "late")
 	back := b.PaidBack(t, p)
 	b.Outbox.Take()
@@ -515,16 +444,13 @@ func TestLateMoneyIsTold(t *testing.T) {
 	r = b.Reserve(t, "ann", "A-2")
 	p = b.Pay(t, r, boxtest.Approve)
 	b.Must(t, events.GroupReservation, b.Paid(t, p), "confirmed")
-	if _, err := b.Booking.Cancel(t.Context(), "ann", r.ID); err != nil {
-		t.Fatal(err)
-	}
+	_, err = b.Booking.Cancel(t.Context(), "ann", r.ID)
+	require.NoError(t, err)
 	back = b.PaidBack(t, p)
 	b.Must(t, events.GroupReservation, back, "cancelled")
 	b.Outbox.Take()
 	b.Must(t, events.GroupReservation, back, "already ended")
-	if left := b.Outbox.Take(); len(left) != 0 {
-		t.Errorf("told once more: %v", left)
-	}
+	assert.Empty(t, b.Outbox.Take(), "told once more")
 }
 
 // A member that reserves and cancels all day does not make its own list ever more costly.
@@ -533,9 +459,8 @@ func TestListIsBounded(t *testing.T) {
 	const most = 200
 	for range most + 3 {
 		r := b.Reserve(t, "ann", "A-1", "A-2")
-		if _, err := b.Booking.Cancel(t.Context(), "ann", r.ID); err != nil {
-			t.Fatal(err)
-		}
+		_, err := b.Booking.Cancel(t.Context(), "ann", r.ID)
+		require.NoError(t, err)
 		b.Deliver(t, b.Outbox.Take()...)
 	}
 	last := b.Reserve(t, "ann", "A-2", "A-1")
@@ -548,8 +473,6 @@ func TestListIsBounded(t *testing.T) {
 		t.Fatalf("%d, %v", len(list), err)
 	}
 	for _, r := range list {
-		if !slices.Equal(r.SeatIDs, []string{"A-1", "A-2"}) {
-			t.Errorf("%s has the seats %v", r.ID, r.SeatIDs)
-		}
+		assert.Equalf(t, []string{"A-1", "A-2"}, r.SeatIDs, "%s has the seats %v", r.ID, r.SeatIDs)
 	}
 }

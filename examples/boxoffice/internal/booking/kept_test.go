@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
@@ -24,9 +27,7 @@ func endedAgo(t *testing.T, b *boxtest.Box, r booking.Reservation, ago time.Dura
 func sweeper(t *testing.T, b *boxtest.Box) func(want int) {
 	t.Helper()
 	lease, err := b.Store.TakeLease(t.Context(), "sweep", "test", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return func(want int) {
 		t.Helper()
 		if n, err := b.Booking.Sweep(t.Context(), lease, 10); n != want || err != nil {
@@ -43,13 +44,9 @@ func TestPaymentKeepsSeats(t *testing.T) {
 	p := b.Pay(t, r, boxtest.Timeout)
 	endedAgo(t, b, r, 2*time.Minute-10*time.Second)
 	sweep(0)
-	if got := b.Status(t, r.ID) + " " + b.Seat(t, "show-1", "A-1"); got != "PENDING HOLD" {
-		t.Errorf("while the payment is under way: %s", got)
-	}
+	assert.Equal(t, "PENDING HOLD", b.Status(t, r.ID)+" "+b.Seat(t, "show-1", "A-1"), "while the payment is under way")
 	b.Must(t, events.GroupReservation, b.Paid(t, p), "confirmed")
-	if got := b.Status(t, r.ID) + " " + b.Refund(t, p); got != "CONFIRMED NONE" {
-		t.Error(got)
-	}
+	assert.Equal(t, "CONFIRMED NONE", b.Status(t, r.ID)+" "+b.Refund(t, p))
 }
 
 // After the limit the payment keeps nothing, and its money is refunded.
@@ -61,9 +58,7 @@ func TestPaymentLimit(t *testing.T) {
 	endedAgo(t, b, r, 2*time.Minute)
 	sweep(1)
 	b.Must(t, events.GroupReservation, b.Paid(t, p), "late")
-	if got := b.Status(t, r.ID) + ", " + b.Refund(t, p); got != "CANCELLED HOLD_TIMEOUT, REQUESTED LATE" {
-		t.Error(got)
-	}
+	assert.Equal(t, "CANCELLED HOLD_TIMEOUT, REQUESTED LATE", b.Status(t, r.ID)+", "+b.Refund(t, p))
 }
 
 // A success whose event comes late, as in an outage of the transport, is a success in
@@ -100,9 +95,7 @@ func TestPaymentBetweenLookAndLock(t *testing.T) {
 	endedAgo(t, b, r, time.Second)
 	err := b.Store.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
 		n, err := b.Booking.EndFound(ctx, tx, r.ID)
-		if n != 0 {
-			t.Errorf("%d holds were ended", n)
-		}
+		assert.Equal(t, 0, n, "holds were ended")
 		return err
 	})
 	if err != nil || b.Status(t, r.ID) != booking.Pending {
@@ -115,9 +108,7 @@ func TestStartAgainstSweep(t *testing.T) {
 	b := boxtest.New(t)
 	other := boxtest.Open(t, b.URL)
 	lease, err := other.Store.TakeLease(t.Context(), "sweep", "test", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	accepted := 0
 	for i := range 40 {
 		r := b.Reserve(t, "ann", "A-1", "A-2")
@@ -147,9 +138,8 @@ func TestStartAgainstSweep(t *testing.T) {
 			t.Fatal(start)
 		}
 		endedAgo(t, b, r, time.Hour)
-		if _, err := other.Booking.Sweep(t.Context(), lease, 10); err != nil {
-			t.Fatal(err)
-		}
+		_, err := other.Booking.Sweep(t.Context(), lease, 10)
+		require.NoError(t, err)
 		b.Deliver(t, append(b.Outbox.Take(), other.Outbox.Take()...)...)
 	}
 	t.Logf("%d of 40 payments were accepted", accepted)
@@ -167,7 +157,5 @@ func TestStartAfterTheEnd(t *testing.T) {
 	if !errors.As(err, &ended) || ended.Status != booking.Pending || ended.Error() != "payment: the time to pay for the reservation is over" {
 		t.Errorf("%v", err)
 	}
-	if n := b.Query(t, `SELECT COUNT(*) FROM payments`); n != "0" {
-		t.Errorf("%s payments", n)
-	}
+	assert.Equal(t, "0", b.Query(t, `SELECT COUNT(*) FROM payments`), "payments")
 }

@@ -7,6 +7,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
@@ -19,9 +22,7 @@ func refused(t *testing.T, b *boxtest.Box, member string, seats ...string) booki
 	t.Helper()
 	_, err := b.Booking.Reserve(t.Context(), member, "show-1", seats)
 	var limit *booking.LimitError
-	if !errors.As(err, &limit) {
-		t.Fatalf("%v, want a limit", err)
-	}
+	require.Truef(t, errors.As(err, &limit), "%v, want a limit", err)
 	for _, seat := range seats {
 		if got := b.Seat(t, "show-1", seat); got != "AVAILABLE" {
 			t.Errorf("the refused seat %s is %s", seat, got)
@@ -51,13 +52,11 @@ func TestHeldLimit(t *testing.T) {
 	}
 	// The limit is per member and show.
 	b.Reserve(t, "bob", row("D", 1, 6)...)
-	if _, err := b.Booking.Reserve(t.Context(), "ann", "show-2", row("A", 1, 6)); err != nil {
-		t.Error(err)
-	}
+	_, err := b.Booking.Reserve(t.Context(), "ann", "show-2", row("A", 1, 6))
+	assert.NoError(t, err)
 	// A hold that ends gives its seats back.
-	if _, err := b.Booking.Cancel(t.Context(), "ann", first.ID); err != nil {
-		t.Fatal(err)
-	}
+	_, err = b.Booking.Cancel(t.Context(), "ann", first.ID)
+	require.NoError(t, err)
 	if a, err := b.Booking.Allowance(t.Context(), "ann", "show-1"); err != nil || a.Held != 2 || a.Remaining() != 4 {
 		t.Errorf("%+v, %v", a, err)
 	}
@@ -79,18 +78,14 @@ func TestBoughtLimit(t *testing.T) {
 	held := b.Reserve(t, "ann", "B-1")
 	refused(t, b, "ann", "B-2") // it may be bought too
 	// A transferred ticket still counts as bought, and its receiver bought nothing.
-	if _, err := b.Booking.Cancel(t.Context(), "ann", held.ID); err != nil {
-		t.Fatal(err)
-	}
+	_, err := b.Booking.Cancel(t.Context(), "ann", held.ID)
+	require.NoError(t, err)
 	handed, err := b.Payments.Start(t.Context(), payment.Request{
 		Key: "hand", Member: "ann", Type: events.ForTransfer, ReservationID: mine.ID, ToMember: "bob", Amount: mine.Amount, Card: boxtest.Approve,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.Payments.Accept(t.Context(), "bob", handed.ReferenceID); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	_, err = b.Payments.Accept(t.Context(), "bob", handed.ReferenceID)
+	require.NoError(t, err)
 	b.Deliver(t, b.Paid(t, handed))
 	if owner := b.Query(t, `SELECT member_id FROM reservations WHERE reservation_id = $1`, mine.ID); owner != "bob" {
 		t.Fatalf("the ticket is %s's", owner)
@@ -106,9 +101,8 @@ func TestRefundGivesTheAllowanceBack(t *testing.T) {
 	mine := b.Reserve(t, "ann", row("A", 1, 6)...)
 	paid := b.Pay(t, mine, boxtest.Approve)
 	b.Deliver(t, b.Paid(t, paid))
-	if _, err := b.Booking.Cancel(t.Context(), "ann", mine.ID); err != nil {
-		t.Fatal(err)
-	}
+	_, err := b.Booking.Cancel(t.Context(), "ann", mine.ID)
+	require.NoError(t, err)
 	refused(t, b, "ann", "B-1") // until the money is back
 	b.Deliver(t, b.PaidBack(t, paid))
 	b.Reserve(t, "ann", row("B", 1, 6)...)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
 )
 
 // admittedOf is an office's list of admissions: one a second, the newest first.
@@ -47,8 +48,6 @@ func TestPagesOpsAdmissions(t *testing.T) {
 		if got := eval[string](tb, "[...document.querySelectorAll('#admissions-rows tr')].map(e => e.lastChild.textContent).join()"); got != c.rows {
 			t.Errorf("%v: rows %q, want %q", c.answer, got, c.rows)
 		}
-		if shown := eval[bool](tb, visible("#admissions-table")); shown != (c.rows != "") {
-			t.Errorf("%v: the table is shown: %t", c.answer, shown)
-		}
+		assert.Equalf(t, (c.rows != ""), eval[bool](tb, visible("#admissions-table")), "%v: the table is shown", c.answer)
 	}
 }

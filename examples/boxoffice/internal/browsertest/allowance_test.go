@@ -3,9 +3,10 @@ package browsertest
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // holds holds the last free seats of a show for a member, as another tab would.
@@ -50,30 +51,20 @@ func TestPagesAllowance(t *testing.T) {
 		tb.visit("/queue?event=show-2")
 		tb.at("/events/")
 		tb.until("!document.querySelector('#pick-go').disabled && document.querySelector('#allowance').textContent.includes('4')")
-		if text := tb.text("#allowance"); !strings.Contains(text, words[0]) {
-			t.Errorf("the plan says %q", text)
-		}
+		assert.Contains(t, tb.text("#allowance"), words[0], "the plan")
 		tb.chooses(3)
 		tb.until("document.querySelectorAll('#basket li').length === 2 && " + visible("#problem"))
-		if text := tb.text("#problem"); !strings.Contains(text, words[0]) {
-			t.Errorf("about the seventh seat the page says %q", text)
-		}
+		assert.Contains(t, tb.text("#problem"), words[0], "about the seventh seat the page")
 		tb.click("[data-step='1']")
-		if n := tb.count(); n != 2 {
-			t.Errorf("the house would pick %d", n)
-		}
+		assert.Equal(t, 2, tb.count(), "the house would pick")
 		sound(tb, "allowance")
 		tb.sheet(name + "-allowance")
 		// Another tab takes the rest: the hold is refused, and the page shows the reason.
 		f.holds("mina", "show-2", 2)
 		tb.click("#hold")
 		tb.until("document.querySelectorAll('#basket li').length === 0 && " + visible("#problem"))
-		if text := tb.text("#problem"); !strings.Contains(text, words[2]) {
-			t.Errorf("the refusal says %q", text)
-		}
-		if text := tb.text("#allowance"); !strings.Contains(text, words[1]) {
-			t.Errorf("the plan says %q", text)
-		}
+		assert.Contains(t, tb.text("#problem"), words[2], "the refusal")
+		assert.Contains(t, tb.text("#allowance"), words[1], "the plan")
 		sound(tb, "no allowance")
 		tb.sheet(name + "-allowance-none")
 	})
@@ -93,9 +84,7 @@ func TestPagesPaymentKept(t *testing.T) {
 		tb.click(".card.slow input")
 		tb.click("#pay-go")
 		tb.until(accepted)
-		if eval[bool](tb, visible("#kept")) {
-			t.Error("the seats are said to be kept although the time is not over")
-		}
+		assert.False(t, eval[bool](tb, visible("#kept")), "the seats are said to be kept although the time is not over")
 		f.mu.Lock()
 		for _, res := range f.reservations {
 			res.HoldExpiresAt = time.Now().Add(-time.Minute)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
 )
 
 // fresh is an expression: the freshness that the page of an artist shows.
@@ -102,9 +103,7 @@ func TestPagesArtistRefresh(t *testing.T) {
 	f.refreshIs("artist-resting")
 	tb.press(kb.Enter)
 	tb.until(visible("#refresh-problem") + " && document.querySelector('#refresh-problem').textContent.includes('some minutes') && document.querySelector('#refresh-said').textContent === ''")
-	if n := f.artistWishes(); n != 4 {
-		t.Errorf("%d wishes came, want 4", n)
-	}
+	assert.Equal(t, 4, f.artistWishes(), "wishes came")
 	sound(tb, "an artist whose refresh was refused")
 	// An artist that the agency does not have is not asked for repeatedly.
 	f.artistIs("404", missing, false, nil)

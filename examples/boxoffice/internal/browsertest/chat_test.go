@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 )
@@ -45,9 +46,7 @@ func TestPagesChat(t *testing.T) {
 	if who := eval[[]string](mina, "[...document.querySelectorAll('#chat-log .message')].slice(-2).map(e => e.querySelector('b').textContent + ' ' + e.classList.contains('mine'))"); who[0] != "You true" || who[1] != "jun false" {
 		t.Errorf("the last two are by %q", who)
 	}
-	if role := eval[string](mina, "document.querySelector('#chat-log').getAttribute('role')"); role != "log" {
-		t.Errorf("the chat is said as %q", role)
-	}
+	assert.Equal(t, "log", eval[string](mina, "document.querySelector('#chat-log').getAttribute('role')"), "the chat is said as")
 	if n := eval[int](mina, "document.querySelectorAll('.toast').length"); n != 0 {
 		t.Errorf("what is on the screen pops up %d times too", n)
 	}
@@ -141,9 +140,7 @@ func TestPagesChatAlerts(t *testing.T) {
 	tb.Expect("status of 404") // this one has no vote
 	tb.visit("/shows/show-2")
 	tb.until(streaming)
-	if eval[bool](tb, "document.querySelector('#chat-unread').checkVisibility()") {
-		t.Error("another show has unread messages")
-	}
+	assert.False(t, eval[bool](tb, "document.querySelector('#chat-unread').checkVisibility()"), "another show has unread messages")
 }
 
 // TestPagesChatSignIn asks for a name where the chat is opened without one, and ends
@@ -191,9 +188,7 @@ func TestPagesChatLeave(t *testing.T) {
 	tb.until(says(toggle) + " === 'Join' && !(" + visible("#chat-leave") + ") && !(" + visible("#chat-unread") + ") && document.activeElement.id === 'chat-toggle' && document.querySelector('#live').textContent.startsWith('You have left the chat')")
 	other.until("!(" + visible("#chat-room") + ") && " + says(toggle) + " === 'Join'")
 	boxtest.WaitFor(t, "the socket to end", func() bool { return f.listeners("show-1") == 0 })
-	if joined() {
-		t.Error("the office still has her in the room")
-	}
+	assert.False(t, joined(), "the office still has her in the room")
 	f.say("show-1", "jun", "nobody hears this")
 	f.notify("mina", "FOLLOW", "soo follows you", "mina") // comes behind it
 	tb.until(badge + " === '1'")
@@ -207,9 +202,7 @@ func TestPagesChatLeave(t *testing.T) {
 	tb.fill("#chat-text", "Here I am again")
 	tb.press(kb.Enter)
 	tb.until(said + ".endsWith('Here I am again')")
-	if !joined() {
-		t.Error("the office does not have her in the room")
-	}
+	assert.True(t, joined(), "the office does not have her in the room")
 	tb.click("#chat-leave") // while it is open
 	tb.until("!(" + visible("#chat-room") + ") && " + says(toggle) + " === 'Join'")
 	tb.visit("/shows/show-1")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
 )
 
 // tally is an expression: a number of the show at hand.
@@ -100,9 +101,7 @@ func TestPagesComments(t *testing.T) {
 	tb.click(".comment:nth-child(2) .actions button")
 	tb.until("document.querySelector('.comment:nth-child(2) .actions button').textContent === 'Following jun' && document.querySelector('#live').textContent.includes('You now follow jun')")
 	f.mu.Lock()
-	if !f.social.follows["mina"]["jun"] {
-		t.Error("the office does not know that mina follows jun")
-	}
+	assert.True(t, f.social.follows["mina"]["jun"], "the office does not know that mina follows jun")
 	f.mu.Unlock()
 	tb.visit("/shows/show-1")
 	tb.until("document.querySelector('.comment:nth-child(2) .actions button')?.textContent === 'Following jun'")
@@ -131,9 +130,7 @@ func TestPagesVote(t *testing.T) {
 	f := startFake(t)
 	tb := signedIn(t, f, desktop(), "mina", "/shows/show-1")
 	tb.until(visible("#vote") + " && document.querySelector('#vote-deadline').textContent.startsWith('Open until')")
-	if shown := eval[bool](tb, "document.querySelector('#vote progress').checkVisibility()"); shown {
-		t.Error("the result is shown before there is a vote")
-	}
+	assert.False(t, eval[bool](tb, "document.querySelector('#vote progress').checkVisibility()"), "the result is shown before there is a vote")
 	tb.tabTo("#vote-options input")
 	tb.press(" ", kb.Tab, kb.Enter)
 	tb.until("document.querySelector('.option.chosen .title')?.textContent === 'Lanterns on the Han' && document.querySelector('.option.chosen .n').textContent === '3 votes' && document.querySelector('#vote-total').textContent === '4 votes in all.'")
@@ -147,13 +144,9 @@ func TestPagesVote(t *testing.T) {
 	f.mu.Unlock()
 	tb.visit("/shows/show-1")
 	tb.until("document.querySelector('#vote-deadline').textContent === 'The vote is closed.' && !(" + visible("#vote-form [type=submit]") + ") && document.querySelector('#vote-options input').disabled")
-	if chosen := eval[string](tb, "document.querySelector('#vote-options input:checked').value"); chosen != "The Last Drum" {
-		t.Errorf("one's own choice was %q", chosen)
-	}
+	assert.Equal(t, "The Last Drum", eval[string](tb, "document.querySelector('#vote-options input:checked').value"), "one's own choice")
 	tb.Expect("status of 404")
 	tb.visit("/shows/show-2")
 	tb.until(streaming)
-	if eval[bool](tb, "document.querySelector('#vote').checkVisibility()") {
-		t.Error("a show without a vote has one")
-	}
+	assert.False(t, eval[bool](tb, "document.querySelector('#vote').checkVisibility()"), "a show without a vote has one")
 }

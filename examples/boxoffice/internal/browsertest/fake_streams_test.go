@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/sse"
 	"github.com/millrace-go/millrace/sse/memsse"
 )
@@ -32,21 +35,15 @@ func startStreams(t testing.TB) *fakeStreams {
 		Retry: 200 * time.Millisecond, Spread: 50 * time.Millisecond, Inbox: "/api/notifications",
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- hub.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-done)
 	})
-	if err := hub.Ready(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, hub.Ready(ctx))
 	return &fakeStreams{hub: hub, tickets: map[string]string{}}
 }
 

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/site"
 )
@@ -135,13 +137,9 @@ func startFake(t *testing.T) *fake {
 func (f *fake) start(t testing.TB, address string) {
 	t.Helper()
 	handler, err := site.New(site.Config{Backend: f, Version: "v0.1.0", Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f.server = &httptest.Server{Listener: listener, Config: &http.Server{Handler: f.routes(handler)}}
 	f.server.Start()
 	f.address = listener.Addr().String()

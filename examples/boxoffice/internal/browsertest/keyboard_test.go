@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // tabTo moves the focus with the Tab key until it is on the element.
@@ -49,9 +51,7 @@ func TestOfficeKeyboard(t *testing.T) {
 	tb.tabTo("[data-seat='G-13']") // the plan is one stop, in the middle of the house
 	at := func(want string) {
 		t.Helper()
-		if got := eval[string](tb, "document.activeElement.dataset.seat"); got != want {
-			t.Fatalf("the focus is on %s, want %s", got, want)
-		}
+		require.Equal(t, want, eval[string](tb, "document.activeElement.dataset.seat"), "the focus is on")
 	}
 	for _, step := range []struct{ key, want string }{
 		{kb.ArrowRight, "G-14"}, {kb.ArrowDown, "H-14"}, {kb.ArrowLeft, "H-13"}, {kb.ArrowUp, "G-13"},
@@ -63,14 +63,10 @@ func TestOfficeKeyboard(t *testing.T) {
 	tb.press(" ", kb.ArrowLeft, " ", kb.ArrowLeft, " ", " ")
 	tb.until("[...document.querySelectorAll('#basket b')].map(e => e.textContent).join() === 'F-24,F-25'")
 	label := eval[string](tb, "document.querySelector(\"[data-seat='F-25']\").getAttribute('aria-label')")
-	if label != "Row F, seat 25, ₩120,000, chosen by you" {
-		t.Errorf("a screen reader hears %q", label)
-	}
+	assert.Equal(t, "Row F, seat 25, ₩120,000, chosen by you", label, "a screen reader hears")
 	tb.until("document.querySelector('#live').textContent.includes('F-23')")
 	tb.press(kb.Tab)
-	if eval[bool](tb, "document.activeElement.matches('.seat')") {
-		t.Error("the plan takes more than one stop of the Tab key")
-	}
+	assert.False(t, eval[bool](tb, "document.activeElement.matches('.seat')"), "the plan takes more than one stop of the Tab key")
 	tb.tabTo("#hold")
 	tb.press(kb.Enter)
 	tb.at("/checkout/")

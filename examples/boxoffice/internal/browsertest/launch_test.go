@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/launch"
 )
 
@@ -45,14 +47,10 @@ func startOffice(t *testing.T) *office {
 	t.Parallel()
 	chromium.Context(t) // skip before anything is built
 	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	o := &office{t: t, Office: launch.Office{Program: path, Dir: t.TempDir(), Admin: launch.NewAdminToken()}}
 	gateway, err := o.StartGateway(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { gateway.Kill() })
 	if o.addr, err = launch.FreeAddr(); err != nil {
 		t.Fatal(err)

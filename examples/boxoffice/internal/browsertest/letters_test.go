@@ -11,6 +11,8 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -69,16 +71,12 @@ func TestPagesDeadLetters(t *testing.T) {
 	if text := eval[string](tb, "document.querySelector('#letter-problem').textContent"); text != "This payload does not fit: it is no event." {
 		t.Errorf("about a payload that is no event the page says %q", text)
 	}
-	if !eval[bool](tb, "document.querySelector('#letter-redrive').disabled") {
-		t.Error("a letter can be redriven while what was written is not saved")
-	}
+	assert.True(t, eval[bool](tb, "document.querySelector('#letter-redrive').disabled"), "a letter can be redriven while what was written is not saved")
 	tb.fill("#letter-payload", `{"specversion": "1.0", "data": {"amount": 7}}`)
 	tb.tabTo("#letter-save")
 	tb.press(kb.Enter)
 	tb.until("document.querySelector('#letter-save').disabled && document.activeElement.id === 'letter-redrive'")
-	if got := asked(); !slices.Equal(got, []string{`edit {"specversion":"1.0","data":{"amount":7}}`}) {
-		t.Errorf("the edit asked for %q", got)
-	}
+	assert.Equal(t, []string{`edit {"specversion":"1.0","data":{"amount":7}}`}, asked(), "the edit asked for")
 	// Meanwhile the list shows the edited letter again, with another button.
 	tb.until(fmt.Sprintf("document.querySelector(%q).textContent.includes('edited once')", letter(22)))
 	tb.press(kb.Escape)
@@ -94,9 +92,7 @@ func TestPagesDeadLetters(t *testing.T) {
 	tb.click(letter(21) + " .actions button:nth-of-type(3)")
 	tb.click("#confirm-yes")
 	tb.until(count(21))
-	if got := asked(); !slices.Equal(got, []string{"redrive 1 dry=false", "drop 1 dry=false"}) {
-		t.Errorf("one by one asked for %q", got)
-	}
+	assert.Equal(t, []string{"redrive 1 dry=false", "drop 1 dry=false"}, asked(), "one by one asked for")
 
 	// All: counted by a dry run, and in as many calls as it takes.
 	f.mu.Lock()
@@ -120,22 +116,14 @@ func TestOfficeDeadLetters(t *testing.T) {
 	o := startOffice(t)
 	// The transport is the same SQLite file, as another process sees it.
 	files, err := filepath.Glob(filepath.Join(o.Dir, "*.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	file := files[slices.IndexFunc(files, func(f string) bool { return !strings.Contains(f, "gateway") })]
 	b, err := bus.Open(context.Background(), "sqlite://"+file, sqlitebus.Scheme(sqlitebus.Config{Logger: slog.New(slog.DiscardHandler)}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, b.Close())
 	})
-	if err := b.Publisher().Publish("payment.events", message.NewMessage("nobody-can-read-this", []byte("<payment/>"))); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Publisher().Publish("payment.events", message.NewMessage("nobody-can-read-this", []byte("<payment/>"))))
 	tb := open(t, o.url(), desktop())
 	tb.visit("/ops")
 	tb.fill("#token", o.Admin)

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/notices"
 )
@@ -36,9 +39,7 @@ func TestPagesNoticeTexts(t *testing.T) {
 		}
 	}
 	list, err := json.Marshal(cases)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, lang := range []string{"en", "ko"} {
 		d := desktop()
 		d.lang = lang
@@ -47,9 +48,7 @@ func TestPagesNoticeTexts(t *testing.T) {
 		eval[bool](tb, fmt.Sprintf("(import(new URL('notices.js', document.querySelector('script[src*=\"/js/\"]').src)).then((m) => { window.texts = %s.map(m.textOf); }), true)", list))
 		tb.until("window.texts")
 		texts := eval[[]string](tb, "window.texts")
-		if len(texts) != len(cases) {
-			t.Fatalf("%d texts for %d notifications", len(texts), len(cases))
-		}
+		require.Lenf(t, texts, len(cases), "%d texts for %d notifications", len(texts), len(cases))
 		for i, c := range cases {
 			if want := notices.Text(lang, c.Type, c.Params, c.Message); texts[i] != want {
 				t.Errorf("%s: %+v is %q on the page and %q in the API", lang, c, texts[i], want)
@@ -70,9 +69,7 @@ func TestPagesNoticeLanguage(t *testing.T) {
 	tb.until(fmt.Sprintf("document.querySelector('.toast')?.textContent.includes(%q)", said))
 	tb.click("#bell")
 	tb.until(fmt.Sprintf("document.querySelector('#inbox-list li')?.textContent.includes(%q)", said))
-	if eval[int](tb, "document.querySelectorAll('#inbox-list img, .toast img').length") != 0 {
-		t.Error("a title became markup")
-	}
+	assert.Equal(t, 0, eval[int](tb, "document.querySelectorAll('#inbox-list img, .toast img').length"), "a title became markup")
 	if label := eval[string](tb, "document.querySelector('#inbox-list .tick').getAttribute('aria-label')"); label != "읽음으로 표시: "+said {
 		t.Errorf("a screen reader hears %q", label)
 	}

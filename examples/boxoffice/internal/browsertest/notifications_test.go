@@ -7,6 +7,8 @@ import (
 
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/sse"
@@ -43,24 +45,16 @@ func TestPagesNotifications(t *testing.T) {
 	tb := open(t, f.url(), desktop())
 	tb.visit("/")
 	tb.until("document.querySelector('#member [data-signed=out]').checkVisibility()")
-	if eval[bool](tb, "document.querySelector('#bell').checkVisibility()") {
-		t.Error("there is a bell for who is not signed in")
-	}
+	assert.False(t, eval[bool](tb, "document.querySelector('#bell').checkVisibility()"), "there is a bell for who is not signed in")
 	tb.signIn("mina")
 	tb.visit("/")
 	tb.until(streaming + " && " + badge + " === '3'")
-	if n := eval[int](tb, "document.querySelectorAll('.toast').length"); n != 0 {
-		t.Errorf("%d notifications that were there before pop up", n)
-	}
+	assert.Equal(t, 0, eval[int](tb, "document.querySelectorAll('.toast').length"), "notifications that were there before pop up")
 
 	f.notify("mina", "COMMENT", "jun commented on Moonlight Parade", "show-1")
 	tb.until(badge + " === '4' && document.querySelector('.toast')?.textContent.includes('jun commented on Moonlight Parade')")
-	if role := eval[string](tb, "document.querySelector('.toast').closest('[aria-live]').getAttribute('aria-live')"); role != "polite" {
-		t.Errorf("news is said as %q", role)
-	}
-	if label := eval[string](tb, "document.querySelector('#bell').getAttribute('aria-label')"); label != "Notifications: 4 unread" {
-		t.Errorf("a screen reader hears %q", label)
-	}
+	assert.Equal(t, "polite", eval[string](tb, "document.querySelector('.toast').closest('[aria-live]').getAttribute('aria-live')"), "news is said as")
+	assert.Equal(t, "Notifications: 4 unread", eval[string](tb, "document.querySelector('#bell').getAttribute('aria-label')"), "a screen reader hears")
 
 	tb.tabTo("#bell")
 	tb.press(kb.Enter)
@@ -287,9 +281,7 @@ func TestPagesFreePlace(t *testing.T) {
 	for _, other := range []*tab{tabs[0], tabs[2]} {
 		other.until(streaming)
 	}
-	if n := f.streams.hub.Stats().Victims; n != 1 {
-		t.Errorf("%d streams were evicted, want the first of four", n)
-	}
+	assert.EqualValues(t, 1, f.streams.hub.Stats().Victims, "streams were evicted, want the first of four")
 }
 
 // TestPagesGap: when the stream reports a gap, the page reads the inbox.
@@ -297,9 +289,7 @@ func TestPagesGap(t *testing.T) {
 	f := startFake(t)
 	tb := signedIn(t, f, desktop(), "mina", "/")
 	eval[bool](tb, `(globalThis.read = 0, globalThis.fetch = ((real) => (...of) => { if (String(of[0].url ?? of[0]).includes("/api/notifications?")) globalThis.read += 1; return real(...of); })(fetch), true)`)
-	if err := f.streams.hub.ToMember(t.Context(), "mina", sse.Event{Name: "gap", Data: []byte(`{"event":"notification","count":7}`)}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.streams.hub.ToMember(t.Context(), "mina", sse.Event{Name: "gap", Data: []byte(`{"event":"notification","count":7}`)}))
 	tb.until("globalThis.read > 0")
 }
 
@@ -330,7 +320,5 @@ func TestPagesOneStreamPerView(t *testing.T) {
 	if n := f.streams.asked() - asked; n != views {
 		t.Errorf("%d views asked for %d streams", views, n)
 	}
-	if n := f.streams.hub.Stats().Victims; n != 0 {
-		t.Errorf("%d streams were evicted by a member with one tab", n)
-	}
+	assert.EqualValues(t, 0, f.streams.hub.Stats().Victims, "streams were evicted by a member with one tab")
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
 )
 
 // TestOfficeBooks goes the whole way: from the list of shows to a paid ticket,
@@ -43,9 +44,7 @@ func TestOfficeBooks(t *testing.T) {
 	watcher.visit("/queue?event=show-1")
 	watcher.until(seat("C-12") + " === 'sold' && " + seat("C-13") + " === 'sold' && " + seat("C-14") + " === 'available'")
 	watcher.click("[data-seat='C-12']") // sold: nothing happens
-	if n := eval[int](watcher, "document.querySelectorAll('#basket li').length"); n != 0 {
-		t.Errorf("a sold seat was chosen")
-	}
+	assert.Equal(t, 0, eval[int](watcher, "document.querySelectorAll('#basket li').length"), "a sold seat was chosen")
 
 	tb.click(".ticket.confirmed .actions button")
 	tb.until(visible("#confirm"))
@@ -94,9 +93,7 @@ func TestOfficeCancels(t *testing.T) {
 	tb.click(".ticket.pending button")
 	tb.click("#confirm-yes")
 	tb.until("document.querySelectorAll('.ticket.cancelled').length === 2")
-	if text := eval[string](tb, "document.querySelector('.ticket.cancelled .states').textContent"); text != "You gave it back" {
-		t.Errorf("the ticket says %q", text)
-	}
+	assert.Equal(t, "You gave it back", eval[string](tb, "document.querySelector('.ticket.cancelled .states').textContent"), "the ticket")
 }
 
 // TestOfficeLanguage books in Korean after switching, and meets an error in
@@ -108,9 +105,7 @@ func TestOfficeLanguage(t *testing.T) {
 	tb := open(t, o.url(), d)
 	tb.Expect("status of 409")
 	tb.visit("/shows/show-5")
-	if lang := eval[string](tb, "document.documentElement.lang"); lang != "en" {
-		t.Errorf("a browser that wants British English gets %q", lang)
-	}
+	assert.Equal(t, "en", eval[string](tb, "document.documentElement.lang"), "a browser that wants British English gets")
 	tb.click(".lang")
 	tb.until("document.documentElement.lang === 'ko' && document.querySelector('#get-seats').textContent === '좌석 고르기'")
 	tb.signIn("mina")

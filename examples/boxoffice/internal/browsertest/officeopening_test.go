@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/queue/draw"
 )
@@ -28,9 +31,7 @@ func TestOfficeOpening(t *testing.T) {
 	tb.visit("/shows/" + show)
 	tb.until(visible("#opening"))
 	tb.until("document.querySelector('#opening-text').textContent.startsWith('The sale opens on ')")
-	if eval[bool](tb, visible("#opening-check")) {
-		t.Error("before the draw a place can be checked")
-	}
+	assert.False(t, eval[bool](tb, visible("#opening-check")), "before the draw a place can be checked")
 	tb.visit("/queue?event=" + show)
 	tb.until("document.body.dataset.view === 'early'")
 	if text := eval[string](tb, "document.querySelector('#position').checkVisibility()+document.querySelector('#text').textContent"); text[:5] != "false" {
@@ -53,15 +54,11 @@ func TestOfficeOpening(t *testing.T) {
 	}
 
 	placeOf, n := o.drawn(t, show, p)
-	if n != 4 {
-		t.Errorf("%d took part in the draw, want 4", n)
-	}
+	assert.Equal(t, 4, n, "took part in the draw")
 	var receipt struct{ Leaf string }
 	o.guest("mina").call("GET", "/api/queue/receipt/"+show, "", nil, &receipt)
 	leaf, err := draw.ParseLeaf(receipt.Leaf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	place := placeOf(leaf)
 	if place == 0 {
 		t.Fatal("the member of the page was not in the draw")
@@ -85,21 +82,13 @@ func TestOfficeOpening(t *testing.T) {
 func (o *office) drawn(t *testing.T, show string, p draw.Published) (placeOf func(draw.Leaf) int, n int) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, o.url()+"/api/queue/draw/"+show+"/leaves", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer answer.Body.Close() //nolint:errcheck // it was read
 	leaves, err := draw.ReadLeaves(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	placeOf, err = p.Verify(leaves)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return placeOf, len(leaves)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 )
@@ -184,9 +185,7 @@ func TestOfficeTransferAndScanByKeyboard(t *testing.T) {
 	door.fill("#code", fresh)
 	door.press(kb.Enter)
 	door.until(verdict("OTHER_SHOW"))
-	if n := eval[int](door, "document.querySelectorAll('#history li').length"); n != 6 {
-		t.Errorf("%d scans are listed", n)
-	}
+	assert.Equal(t, 6, eval[int](door, "document.querySelectorAll('#history li').length"), "scans are listed")
 
 	receiver.visit("/tickets")
 	receiver.openCode()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 )
@@ -38,9 +39,7 @@ func TestPagesTakenSeat(t *testing.T) {
 	f.seatOf("show-2", chosen[1]).Status = "SOLD"
 	f.mu.Unlock()
 	tb.until(visible("#problem") + " && document.querySelectorAll('#basket li').length === 0")
-	if path := eval[string](tb, "location.pathname"); path != "/events/show-2" {
-		t.Errorf("a refused hold leads to %s", path)
-	}
+	assert.Equal(t, "/events/show-2", eval[string](tb, "location.pathname"), "a refused hold leads to")
 }
 
 // TestPagesSelection checks the limit, the total, and that a choice outlives
@@ -57,17 +56,11 @@ func TestPagesSelection(t *testing.T) {
 		tb.click(fmt.Sprintf("[data-seat='%s']", seat))
 	}
 	tb.until("document.querySelectorAll('#basket li').length === 6 && " + visible("#problem"))
-	if text := eval[string](tb, "document.querySelector('#total').textContent"); text != "₩900,000" {
-		t.Errorf("six seats of the first row cost %q", text)
-	}
-	if text := eval[string](tb, "document.querySelector('#problem').textContent"); !strings.Contains(text, "6") {
-		t.Errorf("about the seventh seat the page says %q", text)
-	}
+	assert.Equal(t, "₩900,000", eval[string](tb, "document.querySelector('#total').textContent"), "six seats of the first row cost")
+	assert.Contains(t, eval[string](tb, "document.querySelector('#problem').textContent"), "6", "about the seventh seat the page")
 	tb.click(".lang")
 	tb.until("document.documentElement.lang === 'ko' && document.querySelectorAll('#basket li').length === 6")
-	if text := eval[string](tb, "document.querySelector('#total').textContent"); text != "900,000원" {
-		t.Errorf("in Korean they cost %q", text)
-	}
+	assert.Equal(t, "900,000원", eval[string](tb, "document.querySelector('#total').textContent"), "in Korean they cost")
 	if label := eval[string](tb, fmt.Sprintf("document.querySelector(\"[data-seat='%s']\").getAttribute('aria-label')", free[0])); !strings.Contains(label, "내가 고름") || !strings.Contains(label, "150,000원") {
 		t.Errorf("a screen reader hears %q", label)
 	}
@@ -83,9 +76,7 @@ func TestPagesWaitingRoom(t *testing.T) {
 	f.mu.Unlock()
 	tb.visit("/queue?event=show-1")
 	tb.until(visible("#line"))
-	if text := eval[string](tb, "document.querySelector('#ahead').textContent"); text != "2" {
-		t.Errorf("%q are ahead, want 2", text)
-	}
+	assert.Equal(t, "2", eval[string](tb, "document.querySelector('#ahead').textContent"), "are ahead")
 	tb.until("document.querySelector('#live').textContent !== ''")
 	const bar = "Number(document.querySelector('#bar').getAttribute('aria-valuenow'))"
 	before := eval[float64](tb, bar)
@@ -115,9 +106,7 @@ func TestPagesPlaceEnds(t *testing.T) {
 	tb.until("!document.querySelector('#pick-go').disabled && " + calm)
 	const top = "document.querySelector('#pick-go').getBoundingClientRect().top"
 	before := eval[float64](tb, top)
-	if eval[bool](tb, visible("#stay")) {
-		t.Error("the page says how long the place lasts before anybody has told it")
-	}
+	assert.False(t, eval[bool](tb, visible("#stay")), "the page says how long the place lasts before anybody has told it")
 	f.mu.Lock()
 	f.endless = false
 	f.mu.Unlock()
@@ -181,9 +170,7 @@ func TestPagesHoldRunsOut(t *testing.T) {
 	}
 	f.mu.Unlock()
 	tb.until(view("expired"))
-	if focus := eval[string](tb, "document.activeElement.tagName"); focus != "H1" {
-		t.Errorf("after the change the focus is on %s, want the heading", focus)
-	}
+	assert.Equal(t, "H1", eval[string](tb, "document.activeElement.tagName"), "after the change the focus is on")
 	tb.click("[data-for=expired] [data-seats]")
 	tb.at("/events/show-1")
 }
@@ -285,9 +272,7 @@ func TestPagesTheme(t *testing.T) {
 	tb.until(fmt.Sprintf("%s !== %q", ground, dark))
 	light := eval[string](tb, ground)
 	tb.visit("/tickets")
-	if now := eval[string](tb, ground); now != light {
-		t.Errorf("on the next page the ground is %s, want %s", now, light)
-	}
+	assert.Equal(t, light, eval[string](tb, ground), "on the next page the ground")
 	tb.click("#theme")
 	tb.click("#theme")
 	tb.until(fmt.Sprintf("%s === %q && document.cookie === ''", ground, dark))

@@ -2,11 +2,11 @@ package browsertest
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/internal/chromiumtest"
 )
@@ -68,9 +68,7 @@ func TestPagesRooms(t *testing.T) {
 	f, tb := withRooms(t, desktop())
 	tb.Expect("status of 503")
 	openRooms := eval[string](tb, "[...document.querySelectorAll('.room[open]')].map(e => e.dataset.event).join()")
-	if openRooms != "show-1,show-2,show-3" {
-		t.Errorf("the rooms %s are open, want those where somebody is", openRooms)
-	}
+	assert.Equalf(t, "show-1,show-2,show-3", openRooms, "the rooms %s are open, want those where somebody is", openRooms)
 	for selector, want := range map[string]string{
 		inRoom("show-1", "chip"): "open", inRoom("show-2", "chip"): "front gate on", inRoom("show-3", "chip"): "paused", inRoom("show-5", "chip"): "not known",
 		inRoom("show-1", "brief"): "1,204 waiting · 97 of 100 places taken", inRoom("show-1", "entitled"): "12", inRoom("show-1", "noshows"): "31",
@@ -89,13 +87,9 @@ func TestPagesRooms(t *testing.T) {
 	tb.press(kb.ArrowRight)
 	tb.until(says("#live") + " === 'Moonlight Parade: the number of places is now 120. 97 are taken, 1,204 people wait.'")
 	tb.until(fmt.Sprintf("document.activeElement === document.querySelector(%[1]q) && document.querySelector(%[1]q).getAttribute('aria-valuetext') === '120 places'", slider))
-	if got := f.did(); !slices.Equal(got, []string{"threshold show-1"}) {
-		t.Errorf("the slider asked for %q", got)
-	}
+	assert.Equal(t, []string{"threshold show-1"}, f.did(), "the slider asked for")
 	field := "[data-event='show-1'] input[type=number]"
-	if value := eval[string](tb, fmt.Sprintf("document.querySelector(%q).value", field)); value != "120" {
-		t.Errorf("beside the slider is %s, want 120", value)
-	}
+	assert.Equal(t, "120", eval[string](tb, fmt.Sprintf("document.querySelector(%q).value", field)), "beside the slider")
 	tb.fill(field, "777")
 	tb.press(kb.Enter)
 	tb.until(says(inRoom("show-1", "said")) + ".includes('is now 777.')")
@@ -122,18 +116,14 @@ func TestPagesRooms(t *testing.T) {
 	tb.until(says(inRoom("show-1", "chip")) + " === 'open' && " + says("#live") + " === 'Moonlight Parade: people are let in again.'")
 
 	// The gate.
-	if eval[bool](tb, visible(inRoom("show-1", "advance"))) {
-		t.Error("a gate that is off can be advanced")
-	}
+	assert.False(t, eval[bool](tb, visible(inRoom("show-1", "advance"))), "a gate that is off can be advanced")
 	tb.click(inRoom("show-1", "switch"))
 	tb.until(says(inRoom("show-1", "gatechip")) + " === 'on' && " + says(inRoom("show-1", "assigned")) + " === '1,200'")
 	tb.click(inRoom("show-1", "advance"))
 	tb.until(says("#live") + " === 'Moonlight Parade: 500 more may go on, up to number 500.' && " + says(inRoom("show-1", "before")) + " === '700'")
 	tb.click(inRoom("show-1", "switch"))
 	tb.until(says(inRoom("show-1", "gatechip")) + " === 'off'")
-	if got := f.did(); !slices.Equal(got, []string{"pause show-1", "resume show-1", "activate show-1", "advance show-1", "deactivate show-1"}) {
-		t.Errorf("the buttons asked for %q", got)
-	}
+	assert.Equal(t, []string{"pause show-1", "resume show-1", "activate show-1", "advance show-1", "deactivate show-1"}, f.did(), "the buttons asked for")
 
 	// Removing everyone needs a confirmation.
 	tb.click(inRoom("show-1", "clear"))
@@ -146,9 +136,7 @@ func TestPagesRooms(t *testing.T) {
 	tb.click(inRoom("show-1", "clear"))
 	tb.click("#confirm-yes")
 	tb.until(says("#live") + " === 'Moonlight Parade: the room is empty.' && " + says(inRoom("show-1", "waiting")) + " === '0'")
-	if got := f.did(); !slices.Equal(got, []string{"clear show-1"}) {
-		t.Errorf("everybody out asked for %q", got)
-	}
+	assert.Equal(t, []string{"clear show-1"}, f.did(), "everybody out asked for")
 	sound(tb, "the waiting rooms")
 	tb.axe("#rooms")
 }
@@ -172,9 +160,7 @@ func TestPagesRoomsAway(t *testing.T) {
 	tb.click(pause)
 	tb.until(says(inRoom("show-1", "chip")) + " === 'paused'")
 	tb.looked(f, 2)
-	if chip := eval[string](tb, says(inRoom("show-1", "chip"))); chip != "paused" {
-		t.Errorf("after two looks from before the pause the room is %q", chip)
-	}
+	assert.Equal(t, "paused", eval[string](tb, says(inRoom("show-1", "chip"))), "after two looks from before the pause the room")
 	f.mu.Lock()
 	f.ops = calm
 	f.rooms.all[0].paused = false // another operator resumed

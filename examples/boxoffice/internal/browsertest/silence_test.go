@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 )
@@ -21,9 +22,7 @@ func TestPagesPaymentSurvivesSilence(t *testing.T) {
 	f.lose("/api/payments")
 	tb.click("#pay-go")
 	tb.until(visible("#banner") + " && document.querySelector('#banner').textContent.includes('answering')")
-	if got := eval[string](tb, "document.querySelector('#checkout').dataset.view"); got != "processing" {
-		t.Errorf("while nobody answers the page shows %q", got)
-	}
+	assert.Equal(t, "processing", eval[string](tb, "document.querySelector('#checkout').dataset.view"), "while nobody answers the page shows")
 	tb.shot("offline-banner")
 	f.lose("")
 	tb.until(view("done"))
@@ -36,9 +35,7 @@ func TestPagesPaymentSurvivesSilence(t *testing.T) {
 	})
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.payments) != 1 {
-		t.Errorf("%d payments were made, want 1", len(f.payments))
-	}
+	assert.Len(t, f.payments, 1, "payments were made")
 	for _, key := range f.keysSeen {
 		if key != f.keysSeen[0] {
 			t.Errorf("the payment was repeated under another key: %v", f.keysSeen)
@@ -104,9 +101,7 @@ func TestPagesHoldLost(t *testing.T) {
 	tb.until(view("pay"))
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.reservations) != 1 {
-		t.Errorf("%d reservations were made, want 1", len(f.reservations))
-	}
+	assert.Len(t, f.reservations, 1, "reservations were made")
 }
 
 // TestPagesUnavailable reloads by itself when the backend is back.

@@ -10,6 +10,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
@@ -55,23 +58,15 @@ func TestHoldAllOrNone(t *testing.T) {
 	if !errors.As(err, &unknown) || !slices.Equal(unknown.Seats, []string{"Z-1", "A-99"}) {
 		t.Errorf("unknown: %v", err)
 	}
-	if got := b.Seat(t, "show-1", "A-3"); got != "AVAILABLE" {
-		t.Errorf("the free seat of a refused hold is %s", got)
-	}
-	if n := b.Query(t, `SELECT COUNT(*) FROM reservations`); n != "1" {
-		t.Errorf("%s reservations", n)
-	}
-	if got := b.Seat(t, "show-2", "A-1"); got != "AVAILABLE" {
-		t.Errorf("the same seat of another show is %s", got)
-	}
+	assert.Equal(t, "AVAILABLE", b.Seat(t, "show-1", "A-3"), "the free seat of a refused hold")
+	assert.Equal(t, "1", b.Query(t, `SELECT COUNT(*) FROM reservations`), "reservations")
+	assert.Equal(t, "AVAILABLE", b.Seat(t, "show-2", "A-1"), "the same seat of another show")
 	b.Exec(t, `UPDATE shows SET max_held = $1, max_bought = $1 WHERE show_id = 'show-1'`, catalog.MaxSeats)
 	var ten []string
 	for i := range catalog.MaxSeats {
 		ten = append(ten, fmt.Sprintf("B-%d", i+1))
 	}
-	if r := b.Reserve(t, "cid", ten...); r.Amount != 10*150_000 {
-		t.Errorf("ten seats cost %d", r.Amount)
-	}
+	assert.EqualValues(t, 10*150_000, b.Reserve(t, "cid", ten...).Amount, "ten seats cost")
 }
 
 func TestOneHoldWins(t *testing.T) {
@@ -101,12 +96,8 @@ func TestOneHoldWins(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if wins.Load() != 1 {
-		t.Errorf("%d of 40 got the seat", wins.Load())
-	}
-	if n := b.Query(t, `SELECT COUNT(*) FROM seats WHERE status = 'HOLD'`); n != "2" {
-		t.Errorf("%s seats are held", n)
-	}
+	assert.EqualValues(t, 1, wins.Load(), "of 40 got the seat")
+	assert.Equal(t, "2", b.Query(t, `SELECT COUNT(*) FROM seats WHERE status = 'HOLD'`), "seats are held")
 }
 
 // paid makes a reservation with a payment that has just succeeded.
@@ -119,47 +110,36 @@ func paid(t *testing.T, b *boxtest.Box, seats ...string) (reservation string, su
 func TestSoldAfterCancel(t *testing.T) {
 	b := boxtest.New(t)
 	id, success := paid(t, b, "A-1")
-	if _, err := b.Booking.Cancel(t.Context(), "ann", id); err != nil {
-		t.Fatal(err)
-	}
+	_, err := b.Booking.Cancel(t.Context(), "ann", id)
+	require.NoError(t, err)
 	b.Must(t, events.GroupSold, success, "none left")
-	if got := b.Seat(t, "show-1", "A-1"); got != "HOLD" {
-		t.Errorf("before the release the seat is %s", got)
-	}
+	assert.Equal(t, "HOLD", b.Seat(t, "show-1", "A-1"), "before the release the seat")
 	b.Deliver(t, b.Outbox.Take()...)
-	if got := b.Seat(t, "show-1", "A-1"); got != "AVAILABLE" {
-		t.Errorf("after the release the seat is %s", got)
-	}
+	assert.Equal(t, "AVAILABLE", b.Seat(t, "show-1", "A-1"), "after the release the seat")
 }
 
 func TestReleaseAfterSold(t *testing.T) {
 	b := boxtest.New(t)
 	id, success := paid(t, b, "A-1", "A-2")
 	b.Must(t, events.GroupSold, success, "sold") // before the reservation is confirmed
-	if _, err := b.Booking.Cancel(t.Context(), "ann", id); err != nil {
-		t.Fatal(err)
-	}
+	_, err := b.Booking.Cancel(t.Context(), "ann", id)
+	require.NoError(t, err)
 	for _, e := range b.Outbox.Take() {
 		if e.Type == events.ReservationCancelled {
 			b.Must(t, events.GroupRelease, e, "released")
 			b.Must(t, events.GroupRelease, e, "none held")
 		}
 	}
-	if got := b.Seat(t, "show-1", "A-2"); got != "AVAILABLE" {
-		t.Errorf("the seat is %s", got)
-	}
+	assert.Equal(t, "AVAILABLE", b.Seat(t, "show-1", "A-2"), "the seat")
 	b.Must(t, events.GroupSold, success, "none left") // a redelivery finds no seat
-	if got := b.Seat(t, "show-1", "A-2"); got != "AVAILABLE" {
-		t.Errorf("after the redelivery the seat is %s", got)
-	}
+	assert.Equal(t, "AVAILABLE", b.Seat(t, "show-1", "A-2"), "after the redelivery the seat")
 }
 
 func TestReleaseLeavesOthers(t *testing.T) {
 	b := boxtest.New(t)
 	id, success := paid(t, b, "A-1")
-	if _, err := b.Booking.Cancel(t.Context(), "ann", id); err != nil {
-		t.Fatal(err)
-	}
+	_, err := b.Booking.Cancel(t.Context(), "ann", id)
+	require.NoError(t, err)
 	gone := b.Outbox.Take()
 	b.Deliver(t, gone...)
 	next := b.Reserve(t, "bob", "A-1")
@@ -178,33 +158,23 @@ func TestReaderSeesItsWrite(t *testing.T) {
 	b := boxtest.New(t)
 	seats := func() string {
 		all, err := b.Catalog.Seats(t.Context(), "show-1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return all[0].Status
 	}
-	if got := seats(); got != "AVAILABLE" {
-		t.Fatal(got)
-	}
+	require.Equal(t, "AVAILABLE", seats())
 	r := b.Reserve(t, "ann", "A-1")
-	if got := seats(); got != "HOLD" {
-		t.Errorf("after the hold the plan says %s", got)
-	}
+	assert.Equal(t, "HOLD", seats(), "after the hold the plan")
 	if s, err := b.Catalog.Show(t.Context(), "show-1"); err != nil || s.Seats.Held != 1 || s.Seats.Available != 499 {
 		t.Errorf("after the hold the counts are %+v, %v", s.Seats, err)
 	}
 	b.Must(t, events.GroupSold, b.Paid(t, b.Pay(t, r, boxtest.Approve)), "sold")
-	if got := seats(); got != "SOLD" {
-		t.Errorf("after the sale the plan says %s", got)
-	}
+	assert.Equal(t, "SOLD", seats(), "after the sale the plan")
 }
 
 func TestMalformedEvents(t *testing.T) {
 	b := boxtest.New(t)
 	e, err := events.New(events.PaymentSuccess, "payment", "p", "ann", true, []int{1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := b.Handle(t.Context(), events.GroupSold, e); err == nil {
 		t.Error("a payment without data sold something")
 	}
@@ -225,7 +195,5 @@ func TestRefusedHoldIsAnError(t *testing.T) {
 	if !errors.As(err, &taken) {
 		t.Fatal(err)
 	}
-	if got := b.Seat(t, "show-1", "A-2"); got != "AVAILABLE" {
-		t.Errorf("A-2 is %s", got)
-	}
+	assert.Equal(t, "AVAILABLE", b.Seat(t, "show-1", "A-2"), "A-2")
 }

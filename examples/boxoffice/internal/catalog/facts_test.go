@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 )
@@ -13,18 +16,14 @@ import (
 func another(t *testing.T, b *boxtest.Box) *catalog.Catalog {
 	t.Helper()
 	c, err := catalog.New(b.Store, b.Outbox)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 
 func facts(t *testing.T, c *catalog.Catalog, id string) catalog.Show {
 	t.Helper()
 	show, err := c.Show(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return show
 }
 
@@ -36,30 +35,22 @@ func TestFacts(t *testing.T) {
 		t.Errorf("%+v", show.Facts)
 	}
 	want := []catalog.Price{{Class: "VIP", Price: 150_000}, {Class: "R", Price: 120_000}, {Class: "S", Price: 90_000}}
-	if !reflect.DeepEqual(show.Prices, want) {
-		t.Errorf("prices %+v", show.Prices)
-	}
+	assert.Truef(t, reflect.DeepEqual(show.Prices, want), "prices %+v", show.Prices)
 	prices := map[string]int64{}
 	for _, p := range show.Prices {
 		prices[p.Class] = p.Price
 	}
 	seats, err := b.Catalog.Seats(t.Context(), "show-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	seen := map[string]int{}
 	for _, s := range seats {
 		if seen[s.Class]++; s.Price != prices[s.Class] {
 			t.Errorf("%s of class %q costs %d", s.ID, s.Class, s.Price)
 		}
 	}
-	if !reflect.DeepEqual(seen, map[string]int{"VIP": 125, "R": 175, "S": 200}) {
-		t.Errorf("seats by class: %v", seen)
-	}
+	assert.Truef(t, reflect.DeepEqual(seen, map[string]int{"VIP": 125, "R": 175, "S": 200}), "seats by class: %v", seen)
 	// Reserved seats cost the same.
-	if r := b.Reserve(t, "ann", "A-1", "T-25"); r.Amount != prices["VIP"]+prices["S"] {
-		t.Errorf("they cost %d", r.Amount)
-	}
+	assert.Equal(t, prices["VIP"]+prices["S"], b.Reserve(t, "ann", "A-1", "T-25").Amount, "they cost")
 }
 
 func TestPerformers(t *testing.T) {

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 )
@@ -83,9 +86,7 @@ func sharing(t *testing.T, b *boxtest.Box, c *copies) {
 	go func() { done <- b.Catalog.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-done)
 	})
 }
 
@@ -103,9 +104,7 @@ func (c *copies) copied(t *testing.T, all *catalog.Catalog) {
 func held(t *testing.T, c *catalog.Catalog) int {
 	t.Helper()
 	show, err := c.Show(t.Context(), "show-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return show.Seats.Held
 }
 
@@ -138,15 +137,11 @@ func TestCopiesAreNotOlderThanOwnChanges(t *testing.T) {
 	b.Reserve(t, "ann", "A-1")
 	<-c.holding // the eviction is on its way, and the copy still says 0
 	for range 3 {
-		if n := held(t, b.Catalog); n != 1 {
-			t.Fatalf("%d held after one was", n)
-		}
+		require.Equal(t, 1, held(t, b.Catalog), "held after one")
 	}
 	close(c.hold)
 	boxtest.WaitFor(t, "a copy of the new state", func() bool {
-		if n := held(t, b.Catalog); n != 1 {
-			t.Fatalf("%d held", n)
-		}
+		require.Equal(t, 1, held(t, b.Catalog), "held")
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return c.puts > 1
@@ -169,9 +164,7 @@ func TestCopiesAway(t *testing.T) {
 			b.Reserve(t, "ann", "A-1")
 			for range 20 {
 				began := time.Now()
-				if n := held(t, b.Catalog); n != 1 {
-					t.Fatalf("%d held", n)
-				}
+				require.Equal(t, 1, held(t, b.Catalog), "held")
 				if took := time.Since(began); took > time.Second {
 					t.Errorf("a read took %s", took)
 				}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 func TestSnapshot(t *testing.T) {
@@ -22,29 +24,21 @@ func TestSnapshot(t *testing.T) {
 		})
 		get := func() int64 {
 			v, err := s.get(t.Context())
-			if err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, err)
 			return v
 		}
 		// Many readers, one load.
 		var wg sync.WaitGroup
 		for range 50 {
 			wg.Go(func() {
-				if v := get(); v != 1 {
-					t.Errorf("got %d", v)
-				}
+				assert.EqualValues(t, 1, get())
 			})
 		}
 		wg.Wait()
-		if loads.Load() != 1 {
-			t.Errorf("%d loads for 50 readers at once", loads.Load())
-		}
+		assert.EqualValues(t, 1, loads.Load(), "loads for 50 readers at once")
 		// Fresh enough: no load. Old: another process may have changed it.
 		get()
-		if loads.Load() != 1 {
-			t.Errorf("%d loads of a fresh value", loads.Load())
-		}
+		assert.EqualValues(t, 1, loads.Load(), "loads of a fresh value")
 		truth.Store(2)
 		time.Sleep(maxAge)
 		if v := get(); v != 2 || loads.Load() != 2 {
@@ -59,9 +53,7 @@ func TestSnapshot(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		truth.Store(3)
 		s.invalidate()
-		if v := get(); v != 3 {
-			t.Errorf("after the change got %d", v)
-		}
+		assert.EqualValues(t, 3, get(), "after the change")
 		wg.Wait()
 		// A storm of changes loads at most once per gap.
 		loads.Store(0)
@@ -69,9 +61,7 @@ func TestSnapshot(t *testing.T) {
 		for range 100 {
 			truth.Add(1)
 			s.invalidate()
-			if v := get(); v != truth.Load() {
-				t.Errorf("got %d, want %d", v, truth.Load())
-			}
+			assert.Equal(t, truth.Load(), get())
 		}
 		if most := int64(time.Since(start)/minGap) + 1; loads.Load() > most {
 			t.Errorf("%d loads in %v", loads.Load(), time.Since(start))

@@ -4,6 +4,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
@@ -34,18 +37,14 @@ func TestSoldOut(t *testing.T) {
 	sellRest(t, b, "A-1", "A-2")
 	b.Outbox.Take()
 	b.Must(t, events.GroupSold, first, "sold")
-	if told := soldOut(b); len(told) != 0 {
-		t.Fatalf("with a seat on hold: %v", told)
-	}
+	require.Empty(t, soldOut(b), "with a seat on hold")
 	b.Must(t, events.GroupSold, last, "sold")
 	told := soldOut(b)
 	if len(told) != 1 || told[0].AggregateID != "show-1" || told[0].Key() != "show-1" || told[0].CausationID != last.ID {
 		t.Fatalf("%v", told)
 	}
 	b.Must(t, events.GroupSold, last, "none left") // a redelivery
-	if told := soldOut(b); len(told) != 0 {
-		t.Errorf("told again: %v", told)
-	}
+	assert.Empty(t, soldOut(b), "told again")
 }
 
 // Two sales at the same moment, of which neither sees the other's: one event is

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
@@ -30,18 +33,14 @@ func TestOnlyWhoJoinedSends(t *testing.T) {
 		t.Errorf("somebody else joined: %v", err)
 	}
 	h.say("bob", "room-1", "hi")
-	if err := h.chat.Leave(ctx, "bob", "room-1"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, h.chat.Leave(ctx, "bob", "room-1"))
 	if _, err := h.chat.Send(ctx, "bob", "room-1", "hi"); !errors.Is(err, chat.ErrNotJoined) {
 		t.Errorf("after leaving: %v", err)
 	}
 	for what, err := range map[string]error{
 		"join": h.chat.Join(ctx, "ann", "cellar"), "leave": h.chat.Leave(ctx, "ann", "cellar"), "exists": h.chat.Exists(ctx, "cellar"),
 	} {
-		if !errors.Is(err, chat.ErrNoRoom) {
-			t.Errorf("%s: %v", what, err)
-		}
+		assert.ErrorIsf(t, err, chat.ErrNoRoom, "%s", what)
 	}
 	if _, err := h.chat.Send(ctx, "ann", "cellar", "hi"); !errors.Is(err, chat.ErrNoRoom) {
 		t.Errorf("send: %v", err)
@@ -49,9 +48,7 @@ func TestOnlyWhoJoinedSends(t *testing.T) {
 	if len(h.box.Outbox.Take()) != 0 || len(h.stored("room-1")) != 1 {
 		t.Error("what was refused left something")
 	}
-	if got := strings.Join(h.streams.moves, ", "); got != "bob joins room-1, bob joins room-1, bob leaves room-1" {
-		t.Errorf("the streams were told: %s", got)
-	}
+	assert.Equal(t, "bob joins room-1, bob joins room-1, bob leaves room-1", strings.Join(h.streams.moves, ", "), "the streams were told")
 }
 
 func TestRooms(t *testing.T) {
@@ -59,9 +56,7 @@ func TestRooms(t *testing.T) {
 	for _, room := range []string{"room-2", "room-1", "room-3"} {
 		h.join("ann", room)
 	}
-	if err := h.chat.Leave(t.Context(), "ann", "room-3"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, h.chat.Leave(t.Context(), "ann", "room-3"))
 	if rooms, err := h.chat.Rooms(t.Context(), "ann"); err != nil || !slices.Equal(rooms, []string{"room-1", "room-2"}) {
 		t.Errorf("%v, %v", rooms, err)
 	}
@@ -77,18 +72,15 @@ func TestText(t *testing.T) {
 	h.join("ann", "room-1")
 	long := strings.Repeat("좌", chat.MaxText)
 	for _, good := range []string{"x", " two\nlines\t", long, "😀"} {
-		if _, err := h.chat.Send(t.Context(), "ann", "room-1", good); err != nil {
-			t.Errorf("%.20q: %v", good, err)
-		}
+		_, err := h.chat.Send(t.Context(), "ann", "room-1", good)
+		assert.NoError(t, err, "%.20q", good)
 	}
 	for _, bad := range []string{"", " \n ", long + "석", "a\x00b", "a\x1bb", "a\xffb"} {
 		if _, err := h.chat.Send(t.Context(), "ann", "room-1", bad); !errors.Is(err, chat.ErrText) {
 			t.Errorf("%.20q: %v", bad, err)
 		}
 	}
-	if n := len(h.box.Outbox.Take()); n != 4 {
-		t.Errorf("%d events", n)
-	}
+	assert.Equal(t, 4, len(h.box.Outbox.Take()), "events")
 }
 
 // The payload's names are a contract, and the room is the key.
@@ -97,9 +89,7 @@ func TestSent(t *testing.T) {
 	h.join("ann", "room-1")
 	e := h.send("ann", "room-1", "hello")
 	var fields map[string]any
-	if err := json.Unmarshal(e.Data, &fields); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(e.Data, &fields))
 	if e.Type != events.ChatMessageSent || e.AggregateType != "chat" || e.Key() != "room-1" || e.ActorID != "ann" ||
 		len(fields) != 4 || fields["roomId"] != "room-1" || fields["senderId"] != "ann" || fields["message"] != "hello" {
 		t.Errorf("%+v %v", e, fields)
@@ -122,9 +112,7 @@ func TestPlacesHaveNoGap(t *testing.T) {
 	lost := h.send("ann", "room-1", "lost")
 	for _, c := range h.chat.Consumers() {
 		if c.Group == events.GroupChatPersist {
-			if err := rolledBack(t, h, c.Handlers[lost.Type], lost, broken); !errors.Is(err, broken) {
-				t.Fatal(err)
-			}
+			require.ErrorIs(t, rolledBack(t, h, c.Handlers[lost.Type], lost, broken), broken)
 		}
 	}
 	h.say("ann", "room-1", "2")
@@ -147,9 +135,7 @@ func TestNoMessage(t *testing.T) {
 		"too long": events.Sent{RoomID: "room-1", SenderID: "ann", Message: strings.Repeat("x", chat.MaxText+1)},
 	} {
 		e, err := events.New(events.ChatMessageSent, "chat", "room-1", "ann", false, data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, group := range []string{events.GroupChatPersist, events.GroupChatFanout} {
 			if _, err := h.handle(group, e); fault.Of(err) != fault.Permanent {
 				t.Errorf("%s, %s: %v", name, group, err)
@@ -157,15 +143,11 @@ func TestNoMessage(t *testing.T) {
 		}
 	}
 	e, err := events.New(events.ChatMessageSent, "chat", "room-9", "ann", false, events.Sent{RoomID: "room-9", SenderID: "ann", Message: "x"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := h.handle(events.GroupChatPersist, e); fault.Of(err) != fault.Permanent || !errors.Is(err, chat.ErrNoRoom) {
 		t.Errorf("a room that nobody made: %v", err)
 	}
-	if len(h.stored("room-1"))+len(h.streams.of("room-1")) != 0 {
-		t.Error("it was stored or handed on")
-	}
+	assert.Equal(t, 0, len(h.stored("room-1"))+len(h.streams.of("room-1")), "it was stored or handed on")
 }
 
 func TestPages(t *testing.T) {
@@ -184,9 +166,7 @@ func TestPages(t *testing.T) {
 		{h.chat.Before, 0, 3, []int64{5, 6, 7}}, {h.chat.Before, 3, 5, []int64{1, 2}}, {h.chat.Before, 1, 5, nil},
 	} {
 		all, err := c.read(t.Context(), "room-1", c.seq, c.limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var got []int64
 		for _, m := range all {
 			got = append(got, m.Seq)
@@ -205,9 +185,7 @@ func TestFanOut(t *testing.T) {
 	boxtest.WaitFor(t, "the event", func() bool { return len(h.streams.of("room-1")) == 1 })
 	got := h.streams.events[0]
 	var fields map[string]any
-	if err := json.Unmarshal(got.Data, &fields); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(got.Data, &fields))
 	if got.Name != "chat" || got.ID != e.ID || len(fields) != 3 || fields["roomId"] != "room-1" || fields["senderId"] != "ann" || fields["message"] != "hello <b>" {
 		t.Errorf("%+v %s", got, got.Data)
 	}
@@ -225,9 +203,7 @@ func TestAlertsAtTheEnd(t *testing.T) {
 		h.must(events.GroupChatFanout, h.send("ann", "room-1", "x"), "handed on")
 	}
 	h.stop()
-	if n := len(h.streams.of("room-1")); n != 20 {
-		t.Errorf("%d of 20", n)
-	}
+	assert.Equal(t, 20, len(h.streams.of("room-1")), "of 20")
 }
 
 // Streams that accept nothing lose events, and delay nothing.
@@ -275,7 +251,5 @@ func TestConfig(t *testing.T) {
 	}
 	h := newHouse(t)
 	h.stop()
-	if err := h.chat.Run(t.Context()); err == nil {
-		t.Error("it ran twice")
-	}
+	assert.Error(t, h.chat.Run(t.Context()), "it ran twice")
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus/redrive"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
@@ -33,16 +35,13 @@ func TestDeadLetters(t *testing.T) {
 			}
 			p.spoil.Store(&spoil)
 			for _, text := range []string{"1", "poison", "2", "poison", "3"} {
-				if _, err := h.chat.Send(t.Context(), "ann", "room-1", text); err != nil {
-					t.Fatal(err)
-				}
+				_, err := h.chat.Send(t.Context(), "ann", "room-1", text)
+				require.NoError(t, err)
 			}
 			committed := p.ledger.of("room-1")
 			boxtest.WaitFor(t, "the others", func() bool { return len(h.stored("room-1")) == 3 && len(h.streams.of("room-1")) == 5 })
 			letters, err := redrive.New(p.bus, p.letters(events.GroupChatPersist), redrive.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			boxtest.WaitFor(t, "the dead letters", func() bool {
 				list, err := letters.List(t.Context(), redrive.Filter{}, 10)
 				return err == nil && len(list.Letters) == 2
@@ -51,9 +50,7 @@ func TestDeadLetters(t *testing.T) {
 			done := 0
 			boxtest.WaitFor(t, "both to be redriven", func() bool {
 				res, err := letters.Redrive(t.Context(), redrive.Filter{All: true}, redrive.Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				done += res.Done
 				return done >= 2
 			})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
@@ -51,9 +52,8 @@ func TestCollector(t *testing.T) {
 	conn := h.dial("room-1", "ann", -1)
 	h.dial("room-1", "bob", -1)
 	for _, text := range []string{"1", "2", "3"} {
-		if _, err := h.chat.Send(t.Context(), "ann", "room-1", text); err != nil {
-			t.Fatal(err)
-		}
+		_, err := h.chat.Send(t.Context(), "ann", "room-1", text)
+		require.NoError(t, err)
 	}
 	want := map[string]float64{
 		"chat_sockets": 2, "chat_rooms": 1,
@@ -65,15 +65,9 @@ func TestCollector(t *testing.T) {
 	stray, err := events.New(events.ChatMessageSent, "chat", "room-9", "ann", false, events.Sent{
 		RoomID: "room-9", SenderID: "ann", Message: "hello?", SentAt: time.Now(),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := h.box.Store.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error { return p.ledger.Append(ctx, tx, stray) }); err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.Close(websocket.StatusNormalClosure, ""); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, h.box.Store.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error { return p.ledger.Append(ctx, tx, stray) }))
+	require.NoError(t, conn.Close(websocket.StatusNormalClosure, ""))
 	maps.Copy(want, map[string]float64{
 		"chat_sockets": 1, "chat_messages_total failed": 1, "chat_messages_total dead_lettered": 1, "chat_live_total sent": 4,
 	})

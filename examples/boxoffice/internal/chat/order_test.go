@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
@@ -79,9 +81,8 @@ func TestOrder(t *testing.T) {
 				for w := range writers {
 					working.Go(func() {
 						for i := range each {
-							if _, err := h.chat.Send(t.Context(), fmt.Sprintf("m-%d", w), fmt.Sprintf("room-%d", n+1), fmt.Sprintf("%d", i)); err != nil {
-								t.Error(err)
-							}
+							_, err := h.chat.Send(t.Context(), fmt.Sprintf("m-%d", w), fmt.Sprintf("room-%d", n+1), fmt.Sprintf("%d", i))
+							assert.NoError(t, err)
 						}
 					})
 				}

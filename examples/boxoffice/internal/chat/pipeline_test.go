@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/amqpbus"
@@ -72,9 +73,7 @@ func newPipeline(t *testing.T, url string, twice bool) *pipeline {
 	log := slog.New(slog.DiscardHandler)
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	events := boxtest.Events(t, box.Store)
 	out, err := outbox.New(events, outbox.Config{Logger: log, Route: func(event.Event) (string, error) { return prefix + "domain_events", nil }})

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
 	"github.com/millrace-go/millrace/internal/redistest"
@@ -15,9 +17,7 @@ import (
 func brokerOn(t *testing.T, url, prefix string) driver.Broker {
 	t.Helper()
 	_, b, err := redissse.New(redistest.Open(t, url), redissse.Config{Prefix: prefix})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
 	"github.com/millrace-go/millrace/sse"
@@ -68,9 +69,7 @@ func TestReplay(t *testing.T) {
 	}
 	// For a cursor that is not stored its time is used.
 	unknown, err := uuid.NewV7()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got := h.replay("ann", unknown.String()); len(got) != 5 {
 		t.Errorf("after an id of now: %d of 5", len(got))
 	}
@@ -129,9 +128,7 @@ func TestReplayCountsWhatItLeavesOut(t *testing.T) {
 		h.say("ann", "room-2", "x")
 	}
 	missed, err := h.chat.Replay(t.Context(), "ann", sse.Cursors{"chat": first.ID})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(missed.Events) != 100 || missed.Left["chat"] != 130 {
 		t.Errorf("%d events, and %v are left out; want 100 and 130", len(missed.Events), missed.Left)
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
@@ -58,19 +60,13 @@ func TestSocket(t *testing.T) {
 			t.Fatal("nobody is told how late messages are")
 		}
 	}
-	if n := len(delivered); n != 0 {
-		t.Errorf("%d too many are told", n)
-	}
+	assert.Equal(t, 0, len(delivered), "too many are told")
 	// A post is answered, and is a message once it is stored.
-	if err := conn.Write(t.Context(), websocket.MessageText, []byte("5")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, conn.Write(t.Context(), websocket.MessageText, []byte("5")))
 	if f := h.next(conn, "accepted"); f.ID == "" {
 		t.Errorf("%+v", f)
 	}
-	if err := late.Write(t.Context(), websocket.MessageText, []byte("no member")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, late.Write(t.Context(), websocket.MessageText, []byte("no member")))
 	h.next(late, "refused")
 }
 
@@ -85,21 +81,15 @@ func TestWhoMayOpenASocket(t *testing.T) {
 			header.Set("Origin", origin)
 		}
 		conn, _, err := websocket.Dial(t.Context(), h.url+"/?room=room-1", &websocket.DialOptions{HTTPClient: h.client, HTTPHeader: header}) //nolint:bodyclose // Dial has read what there is of it
-		if (err == nil) != want {
-			t.Errorf("origin %q: %v", origin, err)
-		}
+		assert.Equalf(t, want, (err == nil), "origin %q: %v", origin, err)
 		if err == nil {
 			_ = conn.Close(websocket.StatusNormalClosure, "")
 			boxtest.WaitFor(t, "the socket to be gone", func() bool { return h.chat.Stats().Sockets == 0 })
 		}
 	}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := h.chat.Check(r); !errors.Is(err, chat.ErrUpgrade) {
-		t.Errorf("a plain request: %v", err)
-	}
+	require.NoError(t, err)
+	assert.ErrorIs(t, h.chat.Check(r), chat.ErrUpgrade, "a plain request")
 	h.dial("room-1", "ann", 0)
 	if conn, err := h.tryDial(t.Context(), "room-1", "bob", 0); err == nil {
 		_ = conn.CloseNow()
@@ -116,9 +106,7 @@ func TestSocketsOfAnAddress(t *testing.T) {
 	var all []*websocket.Conn
 	for range 2 {
 		conn, err := open("a")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		all = append(all, conn)
 	}
 	if conn, err := open("a"); err == nil {
@@ -127,17 +115,13 @@ func TestSocketsOfAnAddress(t *testing.T) {
 	}
 	for _, address := range []string{"b", "", "", ""} {
 		conn, err := open(address)
-		if err != nil {
-			t.Fatalf("from %q: %v", address, err)
-		}
+		require.NoErrorf(t, err, "from %q", address)
 		all = append(all, conn)
 	}
 	_ = all[0].CloseNow()
 	boxtest.WaitFor(t, "the socket to be gone", func() bool { return h.chat.Stats().Sockets == len(all)-1 })
 	conn, err := open("a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, c := range append(all[1:], conn) {
 		_ = c.CloseNow()
 	}
@@ -266,9 +250,7 @@ func (h *house) readSome(ctx context.Context, t *testing.T, at int64, some int) 
 		if f.Type != "message" {
 			continue
 		}
-		if f.Seq != at+1 {
-			t.Errorf("the place %d came after %d", f.Seq, at)
-		}
+		assert.Equalf(t, at+1, f.Seq, "the place %d came after %d", f.Seq, at)
 		at = f.Seq
 	}
 	return at

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/event"
@@ -130,18 +132,14 @@ func openOn(t *testing.T, box *boxtest.Box, outbox store.Appender, broker driver
 	server := httptest.NewUnstartedServer(http.HandlerFunc(h.serve))
 	h.url = "http://" + server.Listener.Addr().String()
 	if pipes != nil {
-		if err := server.Listener.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, server.Listener.Close())
 		server.Listener = pipes
 		h.client.Transport = &http.Transport{DialContext: pipes.Dial}
 	}
 	server.Start()
 	h.stop = sync.OnceFunc(func() {
 		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("Run: %v", err)
-		}
+		assert.NoError(t, <-ended, "Run")
 		h.client.CloseIdleConnections()
 		server.Close()
 	})

@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const secret = "0123456789abcdef0123456789abcdef"
@@ -21,9 +24,7 @@ func parse(env map[string]string, args ...string) (Config, error) {
 
 func TestDefaults(t *testing.T) {
 	c, err := parse(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if c.Addr != "127.0.0.1:8080" || filepath.Base(c.DataDir) != ".boxoffice" || !filepath.IsAbs(c.DataDir) || !c.Embedded ||
 		c.BusURL != c.DBURL || !strings.HasPrefix(c.DBURL, "sqlite:///") || len(c.Roles) != 4 || c.Hold != 5*time.Minute || c.PaymentLimit != 2*time.Minute ||
 		c.GatewayURL != "" || c.UpstreamURL != "" || c.RedisURL != EmbeddedRedis || c.Workers != 1 || !c.Mirrors() || c.NoticeURL != "" || !c.RoomInMemory() || c.LeanStreams ||
@@ -44,9 +45,7 @@ func TestPrecedence(t *testing.T) {
 	var r Config
 	for _, s := range r.settings() {
 		want := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(s.env, "BOXOFFICE_"), "_", "-"))
-		if s.flag != want {
-			t.Errorf("%s has the flag %s, want %s", s.env, s.flag, want)
-		}
+		assert.Equalf(t, want, s.flag, "%s has the flag %s", s.env, s.flag)
 	}
 }
 
@@ -116,13 +115,9 @@ func TestMistakes(t *testing.T) {
 			continue
 		}
 		for _, want := range c.want {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %q is missing in: %v", name, want, err)
-			}
+			assert.Containsf(t, err.Error(), want, "%s: %q is missing in: %v", name, want, err)
 		}
-		if strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%s: the error repeats a secret: %v", name, err)
-		}
+		assert.NotContainsf(t, err.Error(), "hunter2", "%s: the error repeats a secret: %v", name, err)
 	}
 	if _, err := parse(nil, "--nonsense"); err == nil {
 		t.Error("an unknown flag was accepted")
@@ -178,9 +173,8 @@ func TestSplitRoles(t *testing.T) {
 	if c, err := parse(nil, "--notice-url", "sqs://eu-central-1"); err != nil || c.NoticeURL != "sqs://eu-central-1" {
 		t.Errorf("notices: %+v, %v", c, err)
 	}
-	if _, err := parse(nil, "--bus-url", "mem://"); err != nil {
-		t.Errorf("all roles on mem: %v", err)
-	}
+	_, err = parse(nil, "--bus-url", "mem://")
+	assert.NoError(t, err, "all roles on mem")
 }
 
 func TestSecrets(t *testing.T) {
@@ -188,9 +182,7 @@ func TestSecrets(t *testing.T) {
 	fill := func(args ...string) Config {
 		t.Helper()
 		c, err := parse(nil, append([]string{"--data-dir", dir}, args...)...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if c, err = c.Fill(); err != nil {
 			t.Fatal(err)
 		}
@@ -219,25 +211,17 @@ func TestSecrets(t *testing.T) {
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the folder has mode %v", info.Mode())
 	}
-	if err := os.Chmod(filepath.Join(dir, "secret"), 0o604); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Chmod(filepath.Join(dir, "secret"), 0o604))
 	if _, err := first.refill(); err == nil || !strings.Contains(err.Error(), "chmod") || strings.Contains(err.Error(), first.Secret) {
 		t.Errorf("a secret that everybody can read: %v", err)
 	}
-	if err := os.Chmod(filepath.Join(dir, "secret"), 0o640); err != nil {
-		t.Fatal(err)
-	}
-	if again := fill(); again.Secret != first.Secret {
-		t.Error("a secret that a group can read was not used")
-	}
+	require.NoError(t, os.Chmod(filepath.Join(dir, "secret"), 0o640))
+	assert.Equal(t, first.Secret, fill().Secret, "a secret that a group can read was not used")
 	chosen := fill("--secret", secret, "--admin-token", "an-admin-token-of-mine", "--queue-entry-token-secret", secret)
 	if chosen.Secret != secret || chosen.AdminToken != "an-admin-token-of-mine" || chosen.AdminTokenMade || chosen.EntrySecrets[0] != secret {
 		t.Errorf("%+v", chosen)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "secret"), []byte("short\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "secret"), []byte("short\n"), 0o600))
 	if _, err := first.refill(); err == nil || !strings.Contains(err.Error(), "delete it") {
 		t.Errorf("a damaged file: %v", err)
 	}
@@ -251,37 +235,27 @@ func (c Config) refill() (Config, error) {
 
 func TestSecretsOfTwoProcesses(t *testing.T) {
 	c, err := parse(nil, "--data-dir", t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got := make(chan string, 20)
 	for range cap(got) {
 		go func() {
 			filled, err := c.Fill()
-			if err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, err)
 			got <- filled.Secret + filled.AdminToken
 		}()
 	}
 	first := <-got
 	for range cap(got) - 1 {
-		if next := <-got; next != first {
-			t.Fatal("two processes use different secrets")
-		}
+		require.Equal(t, first, <-got, "two processes use different secrets")
 	}
 }
 
 func TestDataDir(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	for _, dir := range []string{file, filepath.Join(file, "below"), "/proc/boxoffice"} {
 		c, err := parse(nil, "--data-dir", dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := c.Fill(); err == nil || !strings.Contains(err.Error(), "BOXOFFICE_DATA_DIR") || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: %v", dir, err)
 		}
@@ -291,13 +265,9 @@ func TestDataDir(t *testing.T) {
 		return
 	}
 	locked := t.TempDir()
-	if err := os.Chmod(locked, 0o500); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Chmod(locked, 0o500))
 	c, err := parse(nil, "--data-dir", locked)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := c.Fill(); err == nil || !strings.Contains(err.Error(), "can't be written") {
 		t.Errorf("a folder without write permission: %v", err)
 	}

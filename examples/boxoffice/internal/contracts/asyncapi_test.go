@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/millrace-go/millrace/bus"
@@ -139,9 +141,7 @@ func (f *eventFile) judge(path string, v any) error {
 func readAsyncAPI(t *testing.T) *eventFile {
 	t.Helper()
 	f, err := asyncapi()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return f
 }
 
@@ -162,9 +162,7 @@ func TestAsyncAPI(t *testing.T) {
 				if part != "headers" && part != "payload" {
 					continue
 				}
-				if err := f.judge("components/messages/"+name+"/"+part, v); err != nil {
-					t.Errorf("the example of %s: %v", name, err)
-				}
+				assert.NoErrorf(t, f.judge("components/messages/"+name+"/"+part, v), "the example of %s", name)
 			}
 		}
 	}

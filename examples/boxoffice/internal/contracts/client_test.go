@@ -17,6 +17,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
+	"github.com/stretchr/testify/assert"
 )
 
 // registerDecoders adds the media types of pages to the validator: they are text.
@@ -72,9 +73,7 @@ func (w *walker) do(t *testing.T, c call) reply {
 	if wrong != nil {
 		t.Errorf("%s %s: %v", c.method, c.path, wrong)
 	} else if c.into != nil {
-		if err := json.Unmarshal(r.text, c.into); err != nil {
-			t.Errorf("%s %s: %v", c.method, c.path, err)
-		}
+		assert.NoErrorf(t, json.Unmarshal(r.text, c.into), "%s %s", c.method, c.path)
 	}
 	return r
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
@@ -35,9 +36,7 @@ func walkMessages(t *testing.T, w *walker, o *office) {
 	read := func(b *bus.Bus, topics map[string]object) {
 		for topic, channel := range topics {
 			all, err := b.Browse(t.Context(), topic, everything)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, m := range all {
 				name, err := f.judgeMessage(topic, channel, m)
 				if err != nil {
@@ -68,9 +67,7 @@ func save(t *testing.T, file string, samples map[string]object) {
 	if err == nil {
 		err = os.WriteFile(file, text, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // unseen are the messages of the file that were never published. One dead letter
@@ -152,19 +149,14 @@ func (f *eventFile) judgeBinary(typ string, m *message.Message) error {
 func (o *office) prefetch(t *testing.T) {
 	t.Helper()
 	s, err := store.Open(t.Context(), "sqlite://"+filepath.Join(o.dir, "boxoffice.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
-	if _, err := s.DB().ExecContext(t.Context(), `UPDATE artists SET last_checked_at = last_checked_at - 90000000 WHERE artist_id = '42'`); err != nil {
-		t.Fatal(err)
-	}
+	_, err = s.DB().ExecContext(t.Context(), `UPDATE artists SET last_checked_at = last_checked_at - 90000000 WHERE artist_id = '42'`)
+	require.NoError(t, err)
 	low := o.transport(t, "boxoffice.db")
 	boxtest.WaitFor(t, "a refresh that nobody asked for", func() bool {
 		all, err := low.Browse(t.Context(), artist.TopicLow, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return len(all) > 0
 	})
 }
@@ -180,15 +172,9 @@ func (o *office) binary(t *testing.T, w *walker) {
 	}
 	before := views()
 	e, err := events.New(events.ShowViewed, "product", "show-4", "", false, events.Viewed{ViewedAt: events.Time(1_700_000_000_000)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m, err := event.Binary{}.Encode(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := o.transport(t, "boxoffice.db").Publisher().Publish(events.Products, m); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, o.transport(t, "boxoffice.db").Publisher().Publish(events.Products, m))
 	boxtest.WaitFor(t, "the visit to be counted", func() bool { return views() == before+1 })
 }

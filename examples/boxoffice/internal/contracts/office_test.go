@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/app"
@@ -43,18 +45,14 @@ func theOffice(t *testing.T) *office {
 	cfg, err := config.Parse([]string{
 		"--addr", "127.0.0.1:0", "--data-dir", dir, "--notice-url", "sqlite://" + filepath.Join(dir, notices),
 	}, func(string) string { return "" }, app.Schemes(), io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	a, err := app.New(cfg, app.Options{
 		Gateway:        gateway.Config{MaxLatency: -1, SettleAfter: 3 * time.Second},
 		GatewayTimeout: 300 * time.Millisecond,
 		Prefetch:       artist.PrefetchConfig{Every: 2 * time.Second, AskedFor: time.Nanosecond},
 		Logger:         slog.New(slog.NewTextHandler(&problems{t: t}, &slog.HandlerOptions{Level: slog.LevelError})),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- a.Run(ctx) }()
@@ -65,9 +63,7 @@ func theOffice(t *testing.T) *office {
 	t.Cleanup(func() {
 		o.http.CloseIdleConnections()
 		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("the office ended with %v", err)
-		}
+		assert.NoError(t, <-done, "the office ended with")
 	})
 	select {
 	case <-a.Ready():
@@ -77,9 +73,7 @@ func theOffice(t *testing.T) *office {
 	}
 	boxtest.WaitFor(t, "readiness", func() bool {
 		res, err := o.http.Get(a.URL() + "/readyz")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer res.Body.Close()
 		_, _ = io.Copy(io.Discard, res.Body) // its status says it
 		return res.StatusCode == http.StatusOK

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/require"
 )
 
 const openapiFile = "../../../../docs/openapi.yaml"
@@ -70,9 +71,7 @@ func badExamples(doc *openapi3.T) error {
 func readOpenAPI(t *testing.T) *routeFile {
 	t.Helper()
 	f, err := openapi()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return f
 }
 

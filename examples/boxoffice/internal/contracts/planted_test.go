@@ -12,6 +12,8 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/event"
@@ -22,9 +24,7 @@ import (
 // finds wants one of the faults to hold a text.
 func finds(t *testing.T, faults []string, want string) {
 	t.Helper()
-	if !slices.ContainsFunc(faults, func(f string) bool { return strings.Contains(f, want) }) {
-		t.Errorf("found %q, want %q", faults, want)
-	}
+	assert.Truef(t, slices.ContainsFunc(faults, func(f string) bool { return strings.Contains(f, want) }), "found %q, want %q", faults, want)
 }
 
 // A file that is not OpenAPI is refused.
@@ -86,13 +86,9 @@ func TestPlantedAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			req, err := http.NewRequestWithContext(t.Context(), c.method, "http://office.test"+c.path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			o, input, err := f.find(req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			err = answered(t.Context(), o, input, c.reply)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("%v, want %q", err, c.want)
@@ -115,9 +111,7 @@ func TestPlantedRequests(t *testing.T) {
 	if err := judgeRequest(t.Context(), f, call{method: "GET", path: "/api/me/tickets"}); err == nil || !strings.Contains(err.Error(), "member is missing") {
 		t.Errorf("without a sign-in: %v", err)
 	}
-	if err := judgeRequest(t.Context(), f, call{method: "GET", path: "/api/secret"}); err == nil {
-		t.Error("a route that there is not is judged")
-	}
+	assert.Error(t, judgeRequest(t.Context(), f, call{method: "GET", path: "/api/secret"}), "a route that there is not is judged")
 }
 
 func judgeRequest(ctx context.Context, f *routeFile, c call) error {
@@ -157,9 +151,7 @@ func TestPlantedCoverage(t *testing.T) {
 func TestPlantedFrames(t *testing.T) {
 	f := readOpenAPI(t)
 	schemas, err := f.streamEvents()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, c := range map[string][2]string{
 		"does not name": {"secret", "{}"}, "more": {"evicted", `{"reason":"x","more":1}`}, "has data": {"ping", "x"}, "type": {"notification", `{"id":"x"}`},
 	} {
@@ -168,9 +160,7 @@ func TestPlantedFrames(t *testing.T) {
 		}
 	}
 	frames, err := f.socketFrames()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, text := range []string{`{"type":"secret"}`, `{"type":"ready"}`, `{"type":"ready","after":0,"more":1}`, `x`} {
 		if _, err := judgeFrame(frames, []byte(text)); err == nil {
 			t.Errorf("the frame %s is let pass", text)
@@ -194,9 +184,7 @@ func TestPlantedAsyncAPI(t *testing.T) {
 	f, err := asyncapi(func(doc object) {
 		operationOf(doc, "sendPaymentEvents")["channel"] = object{"$ref": "#/channels/nothing"}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	finds(t, deadEnds(f.doc, f.doc), "#/channels/nothing leads nowhere")
 }
 
@@ -257,23 +245,18 @@ func TestPlantedMessages(t *testing.T) {
 	channel := f.channels("transport")[events.Likes]
 	liked := func(typ string, data any, change func(*event.Event)) *message.Message {
 		e, err := events.New(typ, "like", "show-1", "ann", false, data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		e.Time, e.CorrelationID, e.TargetID, e.RefID = time.UnixMilli(1).UTC(), "request-1", "show-1", "show-1"
 		if change != nil {
 			change(&e)
 		}
 		m, err := event.Structured{}.Encode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return m
 	}
 	good := events.Liked{MemberID: "ann", LikedAt: time.UnixMilli(1).UTC()}
-	if _, err := f.judgeMessage(events.Likes, channel, liked(events.ShowLiked, good, nil)); err != nil {
-		t.Fatal(err)
-	}
+	_, err := f.judgeMessage(events.Likes, channel, liked(events.ShowLiked, good, nil))
+	require.NoError(t, err)
 	header := liked(events.ShowLiked, good, nil)
 	header.Metadata["secret"] = "x"
 	envelope := liked(events.ShowLiked, good, nil)
@@ -305,7 +288,5 @@ func TestPlantedMessages(t *testing.T) {
 	if err := f.judgeParts(admitted, &message.Message{Payload: []byte(`{"action":"admitted"}`), Metadata: message.Metadata{}}); err == nil {
 		t.Error("a notice without its fields is let pass")
 	}
-	if err := f.judge("components/schemas/ShowLiked", json.RawMessage(`{`)); err == nil {
-		t.Error("what is no JSON is let pass")
-	}
+	assert.Error(t, f.judge("components/schemas/ShowLiked", json.RawMessage(`{`)), "what is no JSON is let pass")
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // TestWalk uses all of the running office, as members, operators and people at the
@@ -135,14 +137,10 @@ func TestExcuses(t *testing.T) {
 func isTest(t *testing.T, pkg, name string) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", pkg, "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return slices.ContainsFunc(files, func(file string) bool {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return strings.Contains(string(text), "func "+name+"(")
 	})
 }

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // sample is a request of an operation that the file allows, by its examples.
@@ -131,16 +134,12 @@ func walkUnknownRoutes(t *testing.T, w *walker) {
 		{"POST", "/api/login", "https://evil.test", "OriginRefused", 403},
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), c.method, w.base+c.path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if c.origin != "" {
 			req.Header.Set("Origin", c.origin)
 		}
 		res, err := w.http.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text, err := io.ReadAll(res.Body)
 		res.Body.Close()
 		if err != nil || res.StatusCode != c.status {
@@ -150,9 +149,7 @@ func walkUnknownRoutes(t *testing.T, w *walker) {
 			continue
 		}
 		documented := w.file.doc.Components.Responses[c.response].Value
-		if err := judgeJSON(documented.Content["application/problem+json"].Schema, text); err != nil {
-			t.Errorf("%s %.60s: %s: %v", c.method, c.path, text, err)
-		}
+		assert.NoErrorf(t, judgeJSON(documented.Content["application/problem+json"].Schema, text), "%s %.60s: %s", c.method, c.path, text)
 		for name := range documented.Headers {
 			if res.Header.Get(name) == "" {
 				t.Errorf("%s %.60s: no header %s", c.method, c.path, name)

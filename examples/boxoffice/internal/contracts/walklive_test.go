@@ -12,6 +12,8 @@ import (
 
 	"github.com/coder/websocket"
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const streamPath = "/api/notifications/stream"
@@ -31,22 +33,14 @@ func (w *walker) open(t *testing.T, c call) *live {
 	t.Cleanup(cancel)
 	c.method = http.MethodGet
 	req, err := c.request(ctx, w.base, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	o, input, err := w.file.find(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := valid(ctx, input, nil); err != nil {
-		t.Errorf("%s: the file judges the request: %v", c.path, err)
-	}
+	require.NoError(t, err)
+	assert.NoErrorf(t, valid(ctx, input, nil), "%s: the file judges the request", c.path)
 	endless := *w.http
 	endless.Timeout = 0
 	res, err := endless.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { cancel(); res.Body.Close() })
 	r := reply{res.StatusCode, res.Header, nil}
 	if err := answered(ctx, o, input, r); err != nil || r.status != http.StatusOK {
@@ -201,35 +195,25 @@ func walkSocket(t *testing.T, w *walker) {
 	conn, res, err := websocket.Dial(t.Context(), w.base+path+"?after=0", &websocket.DialOptions{ //nolint:bodyclose // it is the socket
 		HTTPClient: w.http, HTTPHeader: http.Header{"Authorization": {"Bearer " + ann.token}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer conn.CloseNow() //nolint:errcheck // closed already when all went well
 	w.saw("openRoom", res.StatusCode, "")
 	frames, err := w.file.socketFrames()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	seen := map[string]bool{}
 	until := func(kind string) {
 		t.Helper()
 		for !seen[kind] {
 			_, text, err := conn.Read(t.Context())
-			if err != nil {
-				t.Fatalf("before a frame %s: %v", kind, err)
-			}
+			require.NoErrorf(t, err, "before a frame %s", kind)
 			name, err := judgeFrame(frames, text)
-			if err != nil {
-				t.Errorf("the frame %s: %v", text, err)
-			}
+			assert.NoErrorf(t, err, "the frame %s", text)
 			seen[name] = true
 		}
 	}
 	say := func(text string) {
 		t.Helper()
-		if err := conn.Write(t.Context(), websocket.MessageText, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, conn.Write(t.Context(), websocket.MessageText, []byte(text)))
 	}
 	until("ready")
 	say(`{"text":"before joining"}`)
@@ -238,9 +222,7 @@ func walkSocket(t *testing.T, w *walker) {
 	say(`{"text":"hello"}`)
 	until("accepted")
 	until("message")
-	if err := conn.Close(websocket.StatusNormalClosure, ""); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, conn.Close(websocket.StatusNormalClosure, ""))
 }
 
 // socketFrames are the frames that the server sends, by x-websocket.

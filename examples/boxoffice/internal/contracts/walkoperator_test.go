@@ -4,6 +4,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/sqlitebus"
 	"github.com/millrace-go/millrace/event"
@@ -42,13 +45,9 @@ func walkGroups(t *testing.T, w *walker, admin string) {
 func (o *office) transport(t *testing.T, file string) *bus.Bus {
 	t.Helper()
 	b, err := bus.Open(t.Context(), "sqlite://"+filepath.Join(o.dir, file), sqlitebus.Scheme(sqlitebus.Config{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, b.Close())
 	})
 	return b
 }
@@ -60,17 +59,11 @@ const poisoned = "poison"
 func (o *office) poison(t *testing.T, topic, typ string) {
 	t.Helper()
 	e, err := event.New(typ, events.Source, "no object")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e.AggregateType, e.AggregateID = "payment", poisoned
 	m, err := event.Structured{}.Encode(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := o.transport(t, "boxoffice.db").Publisher().Publish(topic, m); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, o.transport(t, "boxoffice.db").Publisher().Publish(topic, m))
 }
 
 // walkLetters poisons a topic and handles the resulting dead letters.

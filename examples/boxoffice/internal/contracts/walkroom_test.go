@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 )
 
@@ -31,9 +33,7 @@ func walkPages(t *testing.T, w *walker) {
 	}
 	// Every file that the first page names, and one of another version.
 	_, rest, ok := strings.Cut(string(home.text), `/static/`)
-	if !ok {
-		t.Fatal("the first page names no file")
-	}
+	require.True(t, ok, "the first page names no file")
 	hash, _, _ := strings.Cut(rest, "/")
 	for _, file := range []string{"css/base.css", "js/app.js", "img/icon.svg", "font/fraunces.woff2"} {
 		if !strings.Contains(string(home.text), file) {

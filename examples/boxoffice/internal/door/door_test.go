@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 )
 
@@ -25,9 +27,7 @@ func request(method, target, from string) *http.Request {
 func made(t testing.TB, cfg Config) http.Handler {
 	t.Helper()
 	d, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return d.Before(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Seen-From", From(r.Context()))
 		w.Header().Set("Seen-HTTPS", fmt.Sprint(HTTPS(r)))
@@ -124,9 +124,7 @@ func TestOtherSites(t *testing.T) {
 		for k, v := range c.header {
 			r.Header.Set(k, v)
 		}
-		if got := serve(h, r).StatusCode; got != c.want {
-			t.Errorf("%s: %d, want %d", name, got, c.want)
-		}
+		assert.Equalf(t, c.want, serve(h, r).StatusCode, "%s", name)
 	}
 }
 
@@ -143,15 +141,9 @@ func TestRate(t *testing.T) {
 		if res.StatusCode != 429 || res.Header.Get("Retry-After") != "1" || res.Header.Get("Content-Type") != "application/problem+json" {
 			t.Fatalf("beyond the burst: %d, Retry-After %q", res.StatusCode, res.Header.Get("Retry-After"))
 		}
-		if got := ask("203.0.113.9:6000").StatusCode; got != 429 {
-			t.Errorf("from another port: %d", got)
-		}
-		if got := serve(h, request("GET", "/api/shows", outside)).StatusCode; got != 200 {
-			t.Errorf("what is not costly: %d", got)
-		}
-		if got := ask("127.0.0.1:5000").StatusCode; got != 200 {
-			t.Errorf("from this machine: %d", got)
-		}
+		assert.Equal(t, 429, ask("203.0.113.9:6000").StatusCode, "from another port")
+		assert.Equal(t, 200, serve(h, request("GET", "/api/shows", outside)).StatusCode, "what is not costly")
+		assert.Equal(t, 200, ask("127.0.0.1:5000").StatusCode, "from this machine")
 		time.Sleep(time.Second)
 		for i, want := range []int{200, 200, 429} {
 			if got := ask(outside).StatusCode; got != want {
@@ -166,9 +158,7 @@ func TestRate(t *testing.T) {
 				granted++
 			}
 		}
-		if granted != 2*bursts {
-			t.Errorf("%d at once after an hour, want %d", granted, 2*bursts)
-		}
+		assert.Equal(t, 2*bursts, granted, "at once after an hour")
 	})
 }
 
@@ -182,14 +172,10 @@ func TestManyAddresses(t *testing.T) {
 			ask("[2001:db8::1]:1")
 		}
 		for i := range 10_000 {
-			if got := ask(fmt.Sprintf("10.1.%d.%d:1", i>>8, i&255)); got != 200 {
-				t.Fatalf("the first request of address %d: %d", i, got)
-			}
+			require.Equalf(t, 200, ask(fmt.Sprintf("10.1.%d.%d:1", i>>8, i&255)), "the first request of address %d", i)
 		}
 		for from, want := range map[string]int{outside: 429, "[::ffff:203.0.113.9]:1": 429, "[2001:db8::ffff:1]:1": 429, "[2001:db8:0:1::1]:1": 200} {
-			if got := ask(from); got != want {
-				t.Errorf("from %s: %d, want %d", from, got, want)
-			}
+			assert.Equalf(t, want, ask(from), "from %s", from)
 		}
 	})
 }
@@ -230,9 +216,7 @@ func TestCostly(t *testing.T) {
 		"GET /api/shows": false, "GET /vwr/check/show-1/x": false, "POST /api/queue/check/show-1": false, "POST /api/payments": false,
 	} {
 		method, path, _ := strings.Cut(target, " ")
-		if got := costly(request(method, path, outside)); got != want {
-			t.Errorf("%s: %t", target, got)
-		}
+		assert.Equalf(t, want, costly(request(method, path, outside)), "%s", target)
 	}
 }
 
@@ -246,23 +230,17 @@ func TestHTTPS(t *testing.T) {
 			t.Errorf("from %s: %s, %v", remote, got, res.Header)
 		}
 	}
-	if HTTPS(request("GET", "/", outside)) {
-		t.Error("a request that came by no door is https")
-	}
+	assert.False(t, HTTPS(request("GET", "/", outside)), "a request that came by no door is https")
 }
 
 func TestHeaders(t *testing.T) {
 	d, err := New(Config{Rate: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	h := d.Before(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/page" {
 			w.Header().Set("Content-Security-Policy", "default-src 'self'")
 		}
-		if From(r.Context()) != "203.0.113.9" {
-			t.Errorf("from %q", From(r.Context()))
-		}
+		assert.Equal(t, "203.0.113.9", From(r.Context()), "from")
 	}))
 	for target, policy := range map[string]string{"/page": "default-src 'self'", "/api/shows": "default-src 'none'; frame-ancestors 'none'", "/%00": "default-src 'none'; frame-ancestors 'none'"} {
 		res := serve(h, request("GET", target, outside))
@@ -274,7 +252,5 @@ func TestHeaders(t *testing.T) {
 			}
 		}
 	}
-	if From(t.Context()) != "" {
-		t.Error("what came by no door is counted")
-	}
+	assert.Equal(t, "", From(t.Context()), "what came by no door is counted")
 }

@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
@@ -31,13 +33,9 @@ func open(t *testing.T, cfg Config) *Gateway {
 		cfg.MaxLatency = -1
 	}
 	g, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, g.Close())
 	})
 	return g
 }
@@ -65,9 +63,7 @@ func call(t *testing.T, g *Gateway, method, path, key, reqBody string, into any)
 
 func totals(t *testing.T, g *Gateway) (sum Totals) {
 	t.Helper()
-	if code := call(t, g, "GET", "/ledger", "", "", &sum); code != 200 {
-		t.Fatalf("GET /ledger: %d", code)
-	}
+	require.Equal(t, 200, call(t, g, "GET", "/ledger", "", "", &sum), "GET /ledger")
 	return sum
 }
 
@@ -75,31 +71,23 @@ func TestCards(t *testing.T) {
 	g := open(t, Config{})
 	for card, want := range map[string]Status{CardApproved: Approved, CardDeclined: Declined} {
 		var c, again Charge
-		if code := call(t, g, "POST", "/charges", "k-"+card, body(1000, card, "r"), &c); code != 200 {
-			t.Fatalf("%s: %d", card, code)
-		}
+		require.Equalf(t, 200, call(t, g, "POST", "/charges", "k-"+card, body(1000, card, "r"), &c), "%s", card)
 		if c.Status != want || c.Key != "k-"+card || c.Amount != 1000 || c.Currency != "KRW" || c.ID == "" || c.Refunded || c.SettledAt == nil {
 			t.Errorf("%s: %+v", card, c)
 		}
-		if (c.Reason == "") != (want == Approved) {
-			t.Errorf("%s: reason %q", card, c.Reason)
-		}
+		assert.Equalf(t, (want == Approved), (c.Reason == ""), "%s: reason %q", card, c.Reason)
 		if code := call(t, g, "GET", "/charges/k-"+card, "", "", &again); code != 200 || again.ID != c.ID {
 			t.Errorf("%s: GET answers %d %+v", card, code, again)
 		}
 	}
-	if code := call(t, g, "GET", "/charges/never", "", "", nil); code != 404 {
-		t.Errorf("unknown key: %d", code)
-	}
+	assert.Equal(t, 404, call(t, g, "GET", "/charges/never", "", "", nil), "unknown key")
 }
 
 func TestRepeatAnswersTheFirstCharge(t *testing.T) {
 	g := open(t, Config{})
 	var first, second Charge
 	call(t, g, "POST", "/charges", "k", body(1000, CardApproved, "r"), &first)
-	if code := call(t, g, "POST", "/charges", "k", body(1000, CardApproved, "r"), &second); code != 200 {
-		t.Fatal(code)
-	}
+	require.Equal(t, 200, call(t, g, "POST", "/charges", "k", body(1000, CardApproved, "r"), &second))
 	if first.ID != second.ID || !first.CreatedAt.Equal(second.CreatedAt) {
 		t.Errorf("first %+v, second %+v", first, second)
 	}
@@ -132,9 +120,7 @@ func TestConcurrentRepeatsChargeOnce(t *testing.T) {
 	for i := range ids {
 		wg.Go(func() {
 			var c Charge
-			if code := call(t, g, "POST", "/charges", "k", body(1000, CardApproved, "r"), &c); code != 200 {
-				t.Errorf("%d", code)
-			}
+			assert.Equal(t, 200, call(t, g, "POST", "/charges", "k", body(1000, CardApproved, "r"), &c))
 			ids[i] = c.ID
 		})
 	}
@@ -155,9 +141,7 @@ func impatient(t *testing.T, url, key string, patience time.Duration) (*http.Res
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, "POST", url+"/charges", strings.NewReader(body(700, CardTimeout, "r")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	req.Header.Set("Idempotency-Key", key)
 	res, err := http.DefaultTransport.RoundTrip(req)
 	if err == nil {
@@ -191,9 +175,7 @@ func TestPendingSettlesByItself(t *testing.T) {
 		if code := call(t, g, "POST", "/charges", "k", body(700, CardTimeout, "r"), &c); code != 200 || c.Status != Pending {
 			t.Errorf("repeat: %d %+v", code, c)
 		}
-		if code := call(t, g, "POST", "/charges/k/refund", "", "", nil); code != 409 {
-			t.Errorf("refund while pending: %d", code)
-		}
+		assert.Equal(t, 409, call(t, g, "POST", "/charges/k/refund", "", "", nil), "refund while pending")
 		time.Sleep(2100 * time.Millisecond) // simulated: 3.1 s after the charge
 		synctest.Wait()
 		if sum := totals(t, g); sum.Pending != 0 || sum.Approved != 1 {
@@ -203,9 +185,7 @@ func TestPendingSettlesByItself(t *testing.T) {
 			t.Errorf("after 3.1 s: %+v", c)
 		}
 		stop()
-		if err := <-ran; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-ran)
 	})
 }
 
@@ -213,12 +193,9 @@ func TestPendingSettlesAfterRestart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	before := open(t, Config{Path: path, SettleAfter: 400 * time.Millisecond})
 	o := order{key: "k", card: CardTimeout, amount: 700}
-	if _, _, err := before.ledger.charge(t.Context(), o, time.Now(), before.cfg.SettleAfter); err != nil {
-		t.Fatal(err)
-	}
-	if err := before.Close(); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := before.ledger.charge(t.Context(), o, time.Now(), before.cfg.SettleAfter)
+	require.NoError(t, err)
+	require.NoError(t, before.Close())
 	// Another SettleAfter must not matter: the time is in the ledger.
 	after := open(t, Config{Path: path, SettleAfter: time.Hour})
 	ctx, stop := context.WithCancel(t.Context())
@@ -278,12 +255,8 @@ func TestRefund(t *testing.T) {
 	if code := call(t, g, "POST", "/charges/yes/refund", "", "", &second); code != 200 || !second.RefundedAt.Equal(*first.RefundedAt) {
 		t.Errorf("again: %d %+v", code, second)
 	}
-	if code := call(t, g, "POST", "/charges/no/refund", "", "", nil); code != 409 {
-		t.Errorf("declined: %d", code)
-	}
-	if code := call(t, g, "POST", "/charges/never/refund", "", "", nil); code != 404 {
-		t.Errorf("unknown: %d", code)
-	}
+	assert.Equal(t, 409, call(t, g, "POST", "/charges/no/refund", "", "", nil), "declined")
+	assert.Equal(t, 404, call(t, g, "POST", "/charges/never/refund", "", "", nil), "unknown")
 	want := Totals{Charges: 2, Approved: 1, Declined: 1, Refunded: 1, ApprovedAmount: 1000, RefundedAmount: 1000}
 	if sum := totals(t, g); sum != want {
 		t.Errorf("got %+v, want %+v", sum, want)
@@ -307,9 +280,8 @@ func TestLedgerCountsDuplicates(t *testing.T) {
 		`DROP TABLE charges`,
 		`CREATE TABLE charges AS SELECT * FROM copy UNION ALL SELECT * FROM copy WHERE key = 'a'`,
 	} {
-		if _, err := g.ledger.w.Exec(stmt); err != nil {
-			t.Fatal(err)
-		}
+		_, err := g.ledger.w.Exec(stmt)
+		require.NoError(t, err)
 	}
 	if sum := totals(t, g); sum.DuplicateKeys != 1 {
 		t.Errorf("a key charged twice: %+v", sum)
@@ -325,9 +297,7 @@ func TestChargesArePaged(t *testing.T) {
 	after := int64(0)
 	for {
 		var page Page
-		if code := call(t, g, "GET", fmt.Sprintf("/ledger/charges?limit=3&after=%d", after), "", "", &page); code != 200 {
-			t.Fatal(code)
-		}
+		require.Equal(t, 200, call(t, g, "GET", fmt.Sprintf("/ledger/charges?limit=3&after=%d", after), "", "", &page))
 		if len(page.Charges) > 3 {
 			t.Fatalf("%d charges on a page of 3", len(page.Charges))
 		}
@@ -338,9 +308,7 @@ func TestChargesArePaged(t *testing.T) {
 			break
 		}
 	}
-	if got := strings.Join(seen, " "); got != "k0 k1 k2 k3 k4 k5 k6" {
-		t.Error(got)
-	}
+	assert.Equal(t, "k0 k1 k2 k3 k4 k5 k6", strings.Join(seen, " "))
 	for _, query := range []string{"limit=0", "limit=1001", "limit=x", "after=-1"} {
 		if code := call(t, g, "GET", "/ledger/charges?"+query, "", "", nil); code != 400 {
 			t.Errorf("%s: %d, want 400", query, code)
@@ -377,9 +345,7 @@ func TestBadInput(t *testing.T) {
 		if code := call(t, g, "POST", "/charges", c.key, c.body, &p); code != c.code || !strings.Contains(p.Detail, c.says) {
 			t.Errorf("%s: %d %q, want %d and %q", c.name, code, p.Detail, c.code, c.says)
 		}
-		if strings.Contains(p.Detail, "4111111111111111") {
-			t.Errorf("%s: the card number is in the answer", c.name)
-		}
+		assert.NotContainsf(t, p.Detail, "4111111111111111", "%s: the card number is in the answer", c.name)
 	}
 	if sum := totals(t, g); sum.Charges != 0 {
 		t.Errorf("bad input was charged: %+v", sum)
@@ -416,9 +382,7 @@ func TestStopEndsPauses(t *testing.T) {
 		synctest.Wait()
 		g.release()
 		<-paused
-		if took := time.Since(began); took != 0 {
-			t.Errorf("it took %v", took)
-		}
+		assert.EqualValues(t, 0, time.Since(began), "it took")
 	})
 }
 
@@ -452,9 +416,7 @@ func TestMainServesAndDrains(t *testing.T) {
 		}
 	}
 	stop()
-	if err := <-charged; err != nil {
-		t.Errorf("a running request was cut: %v", err)
-	}
+	assert.NoError(t, <-charged, "a running request was cut")
 	if code := <-exit; code != 0 {
 		t.Errorf("exit %d: %s", code, &stderr)
 	}
@@ -483,18 +445,12 @@ func post(ctx context.Context, url string) error {
 func inLedger(t *testing.T, url string) int64 {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/ledger", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer res.Body.Close() //nolint:errcheck // a test
 	var sum Totals
-	if err := json.NewDecoder(res.Body).Decode(&sum); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.NewDecoder(res.Body).Decode(&sum))
 	return sum.Charges
 }
 

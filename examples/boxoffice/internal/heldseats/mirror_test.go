@@ -12,6 +12,8 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
@@ -40,9 +42,7 @@ func mirror(t *testing.T, to heldseats.Store) *mirrored {
 	m.Mirror, err = heldseats.New(m.Store, to, heldseats.Config{
 		TTL: ttl, Holder: "test", Timeout: 5 * time.Second, Logger: slog.New(slog.NewTextHandler(m.logs, nil)),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m.Catalog.SetMirror(m.Mirror)
 	return m
 }
@@ -91,9 +91,7 @@ func (m *mirrored) repair() {
 func inRedis(t *testing.T, client redis.UniversalClient, prefix string) heldseats.Store {
 	t.Helper()
 	to, err := heldseats.NewRedis(client, prefix)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return to
 }
 
@@ -134,9 +132,8 @@ func TestMirror(t *testing.T) {
 		}
 		m.Deliver(t, m.Paid(t, m.Pay(t, a, boxtest.Approve)))
 		m.want(map[string]string{"B-1": b.ID})
-		if _, err := m.Booking.Cancel(t.Context(), "bob", b.ID); err != nil {
-			t.Fatal(err)
-		}
+		_, err := m.Booking.Cancel(t.Context(), "bob", b.ID)
+		require.NoError(t, err)
 		m.want(map[string]string{"B-1": b.ID}) // it is on hold until the event is handled
 		m.Deliver(t, m.Outbox.Take()...)
 		m.want(map[string]string{})
@@ -175,9 +172,7 @@ func TestWrongCopy(t *testing.T) {
 		r := m.Reserve(t, "ann", "A-1", "A-2")
 		err := to.Change(t.Context(), "show-1", ttl,
 			heldseats.Change{Seat: "A-2", Was: heldseats.Any, Now: "another"}, heldseats.Change{Seat: "B-1", Was: heldseats.Any, Now: "nobody's"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		m.repair()
 		m.want(map[string]string{"A-1": r.ID, "A-2": r.ID})
 	})
@@ -194,9 +189,7 @@ func TestLateChange(t *testing.T) {
 		m.Held("show-1", "new", []string{"A-2"})
 		m.want(map[string]string{"A-1": "new", "A-2": "new"})
 		// A repair that saw the seat free before does not take it from its new holder.
-		if err := to.Change(t.Context(), "show-1", ttl, heldseats.Change{Seat: "A-1", Was: "", Now: "old"}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, to.Change(t.Context(), "show-1", ttl, heldseats.Change{Seat: "A-1", Was: "", Now: "old"}))
 		m.want(map[string]string{"A-1": "new", "A-2": "new"})
 	})
 }
@@ -209,14 +202,10 @@ func TestRedisAway(t *testing.T) {
 	server.Close()
 	sold, kept := m.Reserve(t, "ann", "A-1"), m.Reserve(t, "bob", "B-1")
 	m.Deliver(t, m.Paid(t, m.Pay(t, sold, boxtest.Approve)))
-	if got := m.Seat(t, "show-1", "A-1") + m.Seat(t, "show-1", "B-1"); got != "SOLDHOLD" {
-		t.Error(got)
-	}
+	assert.Equal(t, "SOLDHOLD", m.Seat(t, "show-1", "A-1")+m.Seat(t, "show-1", "B-1"))
 	m.repair()
 	m.repair()
-	if err := server.Restart(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, server.Restart())
 	server.FlushAll()
 	m.repair()
 	m.want(map[string]string{"B-1": kept.ID})

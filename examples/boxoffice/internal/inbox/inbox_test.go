@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
@@ -77,16 +80,10 @@ func TestAnEventThatComesTwiceIsStoredOnce(t *testing.T) {
 	keys, err := sqlidempotency.New(o.Store.DB(), sqlidempotency.Config{Dialect: map[string]sqltx.Dialect{
 		"sqlite": sqltx.SQLite, "postgres": sqltx.Postgres, "mysql": sqltx.MySQL,
 	}[o.Store.Dialect()]})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := keys.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, keys.Migrate(t.Context()))
 	guard, err := idempotency.New[*sql.Tx](keys, idempotency.Config{Group: events.GroupNotifications})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	guarded := notice(t, events.MemberFollowed, "cleo", "bob")
 	asked := 0
 	for range 3 {
@@ -98,9 +95,7 @@ func TestAnEventThatComesTwiceIsStoredOnce(t *testing.T) {
 			})
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	out.wait(t, 7)
 	boxtest.WaitFor(t, "the rest of the pages", func() bool { return o.count(`SELECT COUNT(*) FROM notification_fanouts`) == 0 })
@@ -116,9 +111,7 @@ func TestEventsThatCannotBeRight(t *testing.T) {
 	o := newOffice(t, inbox.Config{})
 	with := func(typ string, n events.Noticed, change func(*event.Event)) event.Event {
 		e, err := events.New(typ, "notice", "x", "ann", true, n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if change != nil {
 			change(&e)
 		}
@@ -145,9 +138,7 @@ func TestEventsThatCannotBeRight(t *testing.T) {
 			t.Errorf("%s: %v is not permanent", name, err)
 		}
 	}
-	if n := o.count(`SELECT COUNT(*) FROM notifications`); n != 0 {
-		t.Errorf("%d were stored", n)
-	}
+	assert.Equal(t, 0, o.count(`SELECT COUNT(*) FROM notifications`), "were stored")
 	o.handle(with(events.MemberFollowed, good, nil))
 }
 
@@ -162,9 +153,7 @@ func TestManyRecipientsComeInPages(t *testing.T) {
 			for i, e := range []event.Event{notice(t, events.CommentCreated, "ann", "c-1"), notice(t, events.VoteClosed, "", "show-1")} {
 				o.handle(e)
 				for stored := min(n, 4); ; stored = min(n, stored+4) {
-					if got := o.count(`SELECT COUNT(*) FROM notifications WHERE notification_id LIKE $1`, e.ID+"/%"); got != stored {
-						t.Fatalf("%d are stored, want %d", got, stored)
-					}
+					require.Equal(t, stored, o.count(`SELECT COUNT(*) FROM notifications WHERE notification_id LIKE $1`, e.ID+"/%"), "are stored")
 					// A step that fails, or whose process dies, has no effect.
 					ctx, cancel := context.WithCancel(t.Context())
 					cancel()
@@ -172,9 +161,7 @@ func TestManyRecipientsComeInPages(t *testing.T) {
 						t.Fatal("a step that was cut off did not say so")
 					}
 					more, err := o.inbox.FanOut(t.Context())
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					if !more {
 						break
 					}
@@ -205,9 +192,7 @@ func TestFollowersThatComeAndGo(t *testing.T) {
 	}
 	for {
 		more, err := o.inbox.FanOut(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if !more {
 			break
 		}
@@ -221,9 +206,7 @@ func TestFollowersThatComeAndGo(t *testing.T) {
 			t.Errorf("%s has %d, want %d", member, len(got), want)
 		}
 	}
-	if got := o.list("a-before"); len(got) != 0 {
-		t.Errorf("who came before the page that was under way has %d", len(got))
-	}
+	assert.Empty(t, o.list("a-before"), "who came before the page that was under way")
 }
 
 func TestSeveralProcessesFanOut(t *testing.T) {
@@ -258,9 +241,7 @@ func TestSeveralProcessesFanOut(t *testing.T) {
 		}
 	}
 	// 9 full pages after the first, and an empty one that ends them.
-	if pages.Load() != n*10 {
-		t.Errorf("%d pages", pages.Load())
-	}
+	assert.EqualValues(t, n*10, pages.Load(), "pages")
 }
 
 func TestARollbackLeavesNothing(t *testing.T) {

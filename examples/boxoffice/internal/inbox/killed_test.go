@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/inbox"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 	"github.com/millrace-go/millrace/sse"
@@ -46,19 +48,13 @@ func TestAKilledSenderCostsThreeSeconds(t *testing.T) {
 	child.Env = append(os.Environ(), killedEnv+"="+o.URL)
 	child.Stderr = os.Stderr
 	says, err := child.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, child.Start())
 	line, err := bufio.NewReader(says).ReadString('\n')
 	if err != nil || line != "sending\n" {
 		t.Fatalf("the process that sends says %q, %v", line, err)
 	}
-	if err := child.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, child.Process.Kill())
 	_ = child.Wait() // it says that it was killed
 
 	out := &wire{}

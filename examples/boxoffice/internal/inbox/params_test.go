@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/inbox"
 )
@@ -52,9 +54,8 @@ func TestTheVersionBefore(t *testing.T) {
 	o.Exec(t, `INSERT INTO notification_fanouts (event_id, type, message, ref_id, audience, audience_of, after_member)
 		VALUES ('e2', 'POST_LIKE', 'ann likes x', 'show-1', 'FOLLOWERS', 'ann', '')`)
 	for range 2 {
-		if _, err := o.inbox.FanOut(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		_, err := o.inbox.FanOut(t.Context())
+		require.NoError(t, err)
 	}
 	for member, message := range map[string]string{"bob": "ann follows you", all[0]: "ann likes x", all[2]: "ann likes x"} {
 		if list := o.list(member); len(list) != 1 || list[0].Message != message || !reflect.DeepEqual(list[0].Params, events.NoticeParams{}) {

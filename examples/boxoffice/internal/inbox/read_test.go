@@ -8,6 +8,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/inbox"
 	"github.com/millrace-go/millrace/sse"
 	"github.com/millrace-go/millrace/sse/ssetest"
@@ -19,9 +22,7 @@ func TestPagesAtEqualTimes(t *testing.T) {
 	o.reserved("bob", 3)
 	o.Exec(t, `UPDATE notifications SET created_at = 1000`)
 	for _, i := range []int{0, 4, 5, 10} {
-		if err := o.inbox.Read(t.Context(), "ann", mine[i]); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, o.inbox.Read(t.Context(), "ann", mine[i]))
 	}
 	unread := slices.DeleteFunc(slices.Clone(mine), func(id string) bool {
 		return slices.Contains([]string{mine[0], mine[4], mine[5], mine[10]}, id)
@@ -35,9 +36,7 @@ func TestPagesAtEqualTimes(t *testing.T) {
 			var got []string
 			for before := ""; ; before = got[len(got)-1] {
 				page, err := o.inbox.List(t.Context(), "ann", inbox.Query{Unread: only, Before: before, Limit: limit})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if len(page) == 0 {
 					break
 				}
@@ -81,9 +80,7 @@ func TestRead(t *testing.T) {
 		}
 	}
 	unread("ann", 3)
-	if err := o.inbox.Read(t.Context(), "ann", mine[1]); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, o.inbox.Read(t.Context(), "ann", mine[1]))
 	first := o.list("ann")[1]
 	if first.ReadAt.IsZero() || first.ReadAt.Before(first.CreatedAt) {
 		t.Errorf("read at %v, created at %v", first.ReadAt, first.CreatedAt)
@@ -93,9 +90,7 @@ func TestRead(t *testing.T) {
 		t.Errorf("again: %v, read at %v", err, o.list("ann")[1].ReadAt)
 	}
 	for _, id := range []string{theirs[0], "nothing", ""} {
-		if err := o.inbox.Read(t.Context(), "ann", id); !errors.Is(err, inbox.ErrNotFound) {
-			t.Errorf("%q: %v", id, err)
-		}
+		assert.ErrorIsf(t, o.inbox.Read(t.Context(), "ann", id), inbox.ErrNotFound, "%q", id)
 	}
 	unread("ann", 2)
 	unread("bob", 1)
@@ -106,19 +101,13 @@ func TestReadUpTo(t *testing.T) {
 	o := newOffice(t, inbox.Config{})
 	mine := o.reserved("ann", 6)
 	theirs := o.reserved("bob", 2)
-	if err := o.inbox.Read(t.Context(), "ann", mine[2]); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, o.inbox.Read(t.Context(), "ann", mine[2]))
 	o.Exec(t, `UPDATE notifications SET read_at = 1000 WHERE notification_id = $1`, mine[2])
 	for _, id := range []string{theirs[1], "nothing", ""} {
-		if err := o.inbox.ReadUpTo(t.Context(), "ann", id); !errors.Is(err, inbox.ErrNotFound) {
-			t.Errorf("%q: %v", id, err)
-		}
+		assert.ErrorIsf(t, o.inbox.ReadUpTo(t.Context(), "ann", id), inbox.ErrNotFound, "%q", id)
 	}
 	for round := range 2 { // again is harmless
-		if err := o.inbox.ReadUpTo(t.Context(), "ann", mine[3]); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, o.inbox.ReadUpTo(t.Context(), "ann", mine[3]))
 		var unread []string
 		for _, n := range o.list("ann") {
 			if n.ReadAt.IsZero() {
@@ -147,9 +136,7 @@ func TestReplay(t *testing.T) {
 	ask := func(member string, since sse.Cursors) []string {
 		t.Helper()
 		all, err := o.inbox.Replay(t.Context(), member, since)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var got []string
 		for _, e := range all.Events {
 			got = append(got, e.ID)
@@ -172,9 +159,7 @@ func TestReplay(t *testing.T) {
 	out.wait(t, 71)
 	stop()
 	coming := o.reserved("ann", 1)
-	if err := o.inbox.Read(t.Context(), "ann", mine[65]); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, o.inbox.Read(t.Context(), "ann", mine[65]))
 	last := append(slices.Clone(mine[59:65]), mine[66:]...)
 	same("the newest ten unread, oldest first", ask("ann", sse.Cursors{"chat": "room:7"}), last)
 	same("after a cursor", ask("ann", sse.Cursors{"notification": mine[62]}), append(slices.Clone(mine[63:65]), mine[66:]...))
@@ -193,9 +178,7 @@ func TestReplay(t *testing.T) {
 		t.Fatalf("%v, %v", whole, err)
 	}
 	var data map[string]any
-	if err := json.Unmarshal(all[0].Data, &data); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(all[0].Data, &data))
 	if all[0].Name != "notification" || len(data) != 5 || data["id"] != theirs[0] || data["type"] != "RESERVATION" || data["refId"] != "r-0" || data["message"] == "" ||
 		fmt.Sprint(data["params"]) != "map[member:bob show:r-0]" {
 		t.Errorf("%s %v", all[0].Name, data)
@@ -225,9 +208,7 @@ func TestMuted(t *testing.T) {
 	}
 	muted("ann", false)
 	for _, m := range []bool{false, true, true} {
-		if err := o.inbox.Mute(t.Context(), "ann", m); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, o.inbox.Mute(t.Context(), "ann", m))
 		muted("ann", m)
 	}
 	muted("bob", false)
@@ -240,17 +221,13 @@ func TestMuted(t *testing.T) {
 	if got := ids(o.list("ann")); !slices.Equal(got, reversed(quiet)) {
 		t.Errorf("stored %v", got)
 	}
-	if err := o.inbox.Mute(t.Context(), "ann", false); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, o.inbox.Mute(t.Context(), "ann", false))
 	muted("ann", false)
 	loud = append(loud, o.reserved("ann", 1)...)
 	if got := out.wait(t, 2); !slices.Equal(got, loud) {
 		t.Errorf("sent %v, want %v", got, loud)
 	}
-	if got := fmt.Sprint(out.mutes); got != "[ann false ann true ann true ann false]" {
-		t.Errorf("the streams heard %s", got)
-	}
+	assert.Equal(t, "[ann false ann true ann true ann false]", fmt.Sprint(out.mutes), "the streams heard")
 	stop() // a send is counted when it has returned
 	if s := o.inbox.Stats(); s.Dropped != 0 || s.Failed != 0 || s.Sent != 2 {
 		t.Errorf("%+v", s)

@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/inbox"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
@@ -22,9 +25,7 @@ func (o *office) age(by time.Duration, ids ...string) {
 func TestRetentionInSteps(t *testing.T) {
 	o := newOffice(t, inbox.Config{})
 	lease, err := o.Store.TakeLease(t.Context(), "notification-retention", "test", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	all := o.reserved("ann", 12)
 	kept := all[10:]
 	o.age(inbox.Keep-time.Minute, kept...)
@@ -43,9 +44,7 @@ func TestRetentionInSteps(t *testing.T) {
 			t.Fatalf("a step deleted %d, %v; want %d", n, err, want)
 		}
 		left -= want
-		if got := o.list("ann"); len(got) != left {
-			t.Fatalf("%d are left, want %d", len(got), left)
-		}
+		require.Len(t, o.list("ann"), left, "are")
 		if left == 8 && !slices.Contains(ids(o.list("ann")), all[0]) {
 			t.Error("the oldest are not deleted first")
 		}
@@ -59,9 +58,7 @@ func TestRetentionIsFenced(t *testing.T) {
 	o := newOffice(t, inbox.Config{})
 	o.age(inbox.Keep+time.Minute, o.reserved("ann", 2)...)
 	lost, err := o.Store.TakeLease(t.Context(), "notification-retention", "before", time.Millisecond)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	boxtest.WaitFor(t, "the lease to end", func() bool {
 		_, err := o.Store.TakeLease(t.Context(), "notification-retention", "now", time.Minute)
 		return err == nil
@@ -69,9 +66,7 @@ func TestRetentionIsFenced(t *testing.T) {
 	if n, err := o.inbox.Retain(t.Context(), lost, 10); n != 0 || !errors.Is(err, store.ErrLeaseLost) {
 		t.Errorf("%d, %v", n, err)
 	}
-	if got := o.list("ann"); len(got) != 2 {
-		t.Errorf("%d are left", len(got))
-	}
+	assert.Len(t, o.list("ann"), 2, "are")
 }
 
 // By itself, in more than one step, and without the young ones.

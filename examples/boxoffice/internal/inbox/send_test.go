@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/inbox"
@@ -64,9 +67,7 @@ func TestLiveSendsInTheOrderOfCommits(t *testing.T) {
 	out := &wire{}
 	out.before = func(_ context.Context, _ string, e sse.Event) error {
 		// By then any reader sees it.
-		if n := o.count(`SELECT COUNT(*) FROM notifications WHERE notification_id = $1`, e.ID); n != 1 {
-			t.Errorf("%s is sent before its commit", e.ID)
-		}
+		assert.Equalf(t, 1, o.count(`SELECT COUNT(*) FROM notifications WHERE notification_id = $1`, e.ID), "%s is sent before its commit", e.ID)
 		return nil
 	}
 	o.inbox.SetSender(out)
@@ -121,9 +122,7 @@ func TestOneProcessSends(t *testing.T) {
 		t.Errorf("sent %v, want %v", got, more)
 	}
 	stopOther() // a send is counted when it has returned
-	if got := both[0].inbox.Stats().Sent + both[1].inbox.Stats().Sent; got != all+3 {
-		t.Errorf("%d sent", got)
-	}
+	assert.EqualValues(t, all+3, both[0].inbox.Stats().Sent+both[1].inbox.Stats().Sent, "sent")
 }
 
 func TestCrashBetweenCommitAndSend(t *testing.T) {
@@ -172,9 +171,7 @@ func TestCrashWhileSending(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	replayed, err := next.inbox.Replay(t.Context(), "ann", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var got []string
 	for _, e := range replayed.Events {
 		got = append(got, e.ID)
@@ -194,9 +191,7 @@ func TestStreamsAway(t *testing.T) {
 	if got := ids(o.list("ann")); !slices.Equal(got, reversed(mine)) || len(out.all()) != 0 {
 		t.Errorf("stored %v, sent %v", got, out.all())
 	}
-	if err := o.inbox.Read(t.Context(), "ann", mine[0]); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, o.inbox.Read(t.Context(), "ann", mine[0]))
 }
 
 func TestASlowStreamIsBounded(t *testing.T) {
@@ -228,9 +223,7 @@ func TestLateIsNoNews(t *testing.T) {
 	late := o.reserved("ann", 3)
 	o.Exec(t, `UPDATE notifications SET created_at = created_at - 61000`)
 	read := o.reserved("ann", 1)[0]
-	if err := o.inbox.Read(t.Context(), "ann", read); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, o.inbox.Read(t.Context(), "ann", read))
 	fresh := o.reserved("ann", 1)
 	o.run()
 	if got := out.wait(t, 1); !slices.Equal(got, fresh) {

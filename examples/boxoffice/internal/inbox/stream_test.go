@@ -13,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/inbox"
 	"github.com/millrace-go/millrace/sse"
@@ -25,19 +28,13 @@ func streams(t *testing.T, o *office, member string) (*httptest.Server, *wire) {
 	t.Helper()
 	limit, broker := memsse.New()
 	hub, err := sse.New(limit, broker, sse.Config{Retry: time.Millisecond, Spread: time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
-		if err := hub.Run(ctx); err != nil {
-			t.Errorf("hub: %v", err)
-		}
+		assert.NoError(t, hub.Run(ctx), "hub")
 	})
-	if err := hub.Ready(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, hub.Ready(ctx))
 	sent := &wire{before: hub.ToMember}
 	o.inbox.SetSender(sent)
 	replay := sse.Replayer(func(ctx context.Context, since sse.Cursors) (sse.Missed, error) {
@@ -117,9 +114,8 @@ func TestStreamWithoutGapOrDuplicate(t *testing.T) {
 					if w%2 == 0 {
 						e = notice(t, "ReservationNotice", "f-000", fmt.Sprintf("r-%d", i))
 					}
-					if _, err := o.try(context.WithoutCancel(t.Context()), e, nil); err != nil {
-						t.Error(err)
-					}
+					_, err := o.try(context.WithoutCancel(t.Context()), e, nil)
+					assert.NoError(t, err)
 				}
 			})
 		}

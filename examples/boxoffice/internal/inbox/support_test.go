@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
@@ -59,9 +61,7 @@ func notice(t testing.TB, typ, member, ref string) event.Event {
 	e, err := events.New(typ, "notice", ref, member, member != "", events.Noticed{
 		MemberID: member, RefID: ref, Params: events.NoticeParams{Member: member, Show: ref}, Message: typ + " by " + member + " on " + ref, At: time.Now().UTC(),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return e
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
@@ -25,9 +27,8 @@ func TestLiveSendsBelongToTheTraceOfTheirEvent(t *testing.T) {
 		handle := func(n byte, flags trace.TraceFlags, typ string) (prefix string, sc trace.SpanContext) {
 			sc = trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{n}, SpanID: trace.SpanID{n}, TraceFlags: flags})
 			e := notice(t, typ, "ann", "r-1")
-			if _, err := o.try(trace.ContextWithSpanContext(t.Context(), sc), e, nil); err != nil {
-				t.Fatal(err)
-			}
+			_, err := o.try(trace.ContextWithSpanContext(t.Context(), sc), e, nil)
+			require.NoError(t, err)
 			return e.ID + "/", sc
 		}
 		one, ofOne := handle(1, trace.FlagsSampled, events.ReservationNotice)
@@ -49,8 +50,6 @@ func TestLiveSendsBelongToTheTraceOfTheirEvent(t *testing.T) {
 				t.Errorf("kept is %v: %s is sent within %v, want %v", keeps, id, got.TraceID(), want.TraceID())
 			}
 		}
-		if n := o.count(`SELECT COUNT(*) FROM notification_traces`); n != 0 {
-			t.Errorf("%d traces are left", n)
-		}
+		assert.Equal(t, 0, o.count(`SELECT COUNT(*) FROM notification_traces`), "traces are")
 	}
 }

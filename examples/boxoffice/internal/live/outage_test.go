@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/sse"
 	"github.com/millrace-go/millrace/sse/driver"
@@ -42,9 +44,7 @@ func TestRedisAway(t *testing.T) {
 			t.Errorf("a new tab is told %+v, and given %q", got, refused.header.Get("Set-Cookie"))
 		}
 		o.script(t)
-		if o.Hub().ToMember(t.Context(), "ann", notice("lost")) == nil {
-			t.Error("an event was sent without Redis")
-		}
+		assert.Error(t, o.Hub().ToMember(t.Context(), "ann", notice("lost")), "an event was sent without Redis")
 		server.Start()
 		s = page.comesBack()
 		o.ready()

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/metrics/promtest"
 	"github.com/millrace-go/millrace/sse"
@@ -114,9 +117,7 @@ func TestTheFourthTab(t *testing.T) {
 		fourth.gets("hello")
 		open[0].ends("evicted")
 		for range 2 { // it stays away, however often it asks
-			if s := tabs[0].open(); s.status != http.StatusNoContent {
-				t.Fatalf("the evicted tab is answered %d", s.status)
-			}
+			require.Equal(t, http.StatusNoContent, tabs[0].open().status, "the evicted tab is answered")
 		}
 		o.send("ann", "1")
 		for _, s := range append(open[1:], fourth) {
@@ -161,14 +162,10 @@ func TestFourTabsComeToRest(t *testing.T) {
 				heard <- "given up"
 			})
 		}
-		if what := <-heard; what != "given up" {
-			t.Fatalf("%q came first", what)
-		}
+		require.Equal(t, "given up", <-heard, "came first")
 		o.send("ann", "1")
 		for range 3 {
-			if what := <-heard; what != "1" {
-				t.Errorf("%q, want the notification", what)
-			}
+			assert.Equal(t, "1", <-heard, "want the notification")
 		}
 		if st := o.Hub().Stats(); st.Opened != 4+1 || st.Streams != 3 || st.Victims != 1 || st.Evictions != 1 {
 			t.Errorf("it took more than one stream each, and one refusal: %+v", st)
@@ -210,9 +207,7 @@ func TestTwoProcesses(t *testing.T) {
 		first.gets("1")
 
 		stolen := &tab{t: t, browser: browser(t), office: b, ticket: page.ticket}
-		if s := stolen.open(); s.status != http.StatusUnauthorized {
-			t.Fatalf("the ticket at the other process, without the cookie: %d", s.status)
-		}
+		require.Equal(t, http.StatusUnauthorized, stolen.open().status, "the ticket at the other process, without the cookie")
 		page.office = b
 		moved := page.opens()
 		moved.gets("hello")
@@ -227,9 +222,7 @@ func TestTwoProcesses(t *testing.T) {
 		moved.ends("evicted")
 		for _, at := range []*office{a, b} {
 			page.office = at
-			if s := page.open(); s.status != http.StatusNoContent {
-				t.Errorf("the evicted tab is answered %d", s.status)
-			}
+			assert.Equal(t, http.StatusNoContent, page.open().status, "the evicted tab is answered")
 		}
 		elsewhere.send("ann", "not-ours")
 		// One that only sends, as the workers do.

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/internal/redistest"
@@ -98,9 +100,7 @@ func open(t testing.TB, shared Shared, cfg Config) *office {
 	o.end = func() {
 		if stop(); !ended {
 			ended = true
-			if err := <-done; err != nil {
-				t.Errorf("the streams ended with %v", err)
-			}
+			assert.NoError(t, <-done, "the streams ended with")
 		}
 	}
 	server := httptest.NewServer(o)
@@ -253,15 +253,11 @@ func (s *stream) ends(name string) told {
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not after %v", what, patience)
-		}
+		require.Falsef(t, time.Now().After(deadline), "%s: not after %v", what, patience)
 	}
 }
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }

@@ -13,6 +13,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/auth"
 	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/redistest"
@@ -79,9 +82,8 @@ func TestTickets(t *testing.T) {
 			t.Errorf("the tab came back as %+v, was %+v", again, first)
 		}
 		time.Sleep(spentFor)
-		if _, err := l.Redeem(t.Context(), l.mustTicket(t, "ann")); err != nil {
-			t.Error(err)
-		}
+		_, err = l.Redeem(t.Context(), l.mustTicket(t, "ann"))
+		assert.NoError(t, err)
 		if len(notes.used) != 1 || len(notes.ends) != 1 {
 			t.Errorf("%d notes of used tickets are kept, want that of the last", len(notes.used))
 		}
@@ -255,9 +257,7 @@ func TestTheCookieIsTheMembers(t *testing.T) {
 	must(t, err)
 	_, bob, err := l.comes(bobs, ann...)
 	must(t, err)
-	if len(bob) != 1 {
-		t.Fatalf("bob's cookies: %v", bob)
-	}
+	require.Len(t, bob, 1, "bob's cookies")
 	if tab, _, err := l.comes(bobs, ann...); !errors.Is(err, ErrSpent) {
 		t.Errorf("bob's ticket with ann's cookie: %+v, %v", tab, err)
 	}
@@ -283,13 +283,10 @@ func TestTheCookie(t *testing.T) {
 		r := httptest.NewRequest(http.MethodGet, Path+"?ticket="+l.mustTicket(t, "ann"), nil)
 		r.TLS = c.tls
 		w := httptest.NewRecorder()
-		if _, err := l.Tab(w, r); err != nil {
-			t.Fatal(err)
-		}
+		_, err := l.Tab(w, r)
+		require.NoError(t, err)
 		cookies := w.Result().Cookies()
-		if len(cookies) != 1 {
-			t.Fatalf("%s: %v", name, cookies)
-		}
+		require.Lenf(t, cookies, 1, "%s", name)
 		got := cookies[0]
 		if !got.HttpOnly || got.SameSite != http.SameSiteStrictMode || got.Path != "/api/notifications/stream" || got.Secure != c.secure ||
 			got.MaxAge != 24*60*60 || got.Domain != "" {

@@ -8,6 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/meter"
 	"github.com/millrace-go/millrace/ratelimit"
 )
@@ -59,12 +62,8 @@ func TestSeconds(t *testing.T) {
 				t.Errorf("%+v, want %+v", got, want[i])
 			}
 		}
-		if n := len(series(t, m, meter.MaxSeries)); n != meter.MaxSeries {
-			t.Errorf("%d seconds, want %d", n, meter.MaxSeries)
-		}
-		if m.Dropped() != 0 {
-			t.Errorf("%d were dropped", m.Dropped())
-		}
+		assert.Equal(t, meter.MaxSeries, len(series(t, m, meter.MaxSeries)), "seconds")
+		assert.EqualValues(t, 0, m.Dropped(), "were dropped")
 	})
 }
 
@@ -83,9 +82,7 @@ func TestSecondsGoByTheStore(t *testing.T) {
 			// A meter that only reads learns the time by that.
 			for name, m := range map[string]*meter.Meter{"the meter": m, "another": newMeter(t, store, meter.Config{})} {
 				for _, s := range series(t, m, 10) {
-					if (s.Unix == made) != (s.High == 7) {
-						t.Errorf("%s ahead: %s tells %+v, want 7 at %d only", ahead, name, s, made)
-					}
+					assert.Equalf(t, (s.High == 7), (s.Unix == made), "%s ahead: %s tells %+v, want 7 at %d only", ahead, name, s, made)
 				}
 			}
 		})
@@ -131,9 +128,7 @@ func TestStoreAway(t *testing.T) {
 		if _, err := m.Series(t.Context(), 1); !errors.Is(err, errAway) {
 			t.Errorf("the series of a store that is away: %v", err)
 		}
-		if n := m.Dropped(); n != 15 {
-			t.Errorf("%d were dropped, want 15", n)
-		}
+		assert.EqualValues(t, 15, m.Dropped(), "were dropped")
 		if n := said.count("not written down"); n != 1 {
 			t.Errorf("the outage is logged %d times, want once", n)
 		}
@@ -157,9 +152,7 @@ func TestStoreHangs(t *testing.T) {
 		for range 1000 {
 			m.Count(ratelimit.High, 1)
 		}
-		if took := time.Since(began); took != 0 {
-			t.Errorf("counting took %s", took)
-		}
+		assert.EqualValues(t, 0, time.Since(began), "counting took")
 		if _, err := m.Series(t.Context(), 5); err == nil || time.Since(began) != 300*time.Millisecond {
 			t.Errorf("after %s the series is %v", time.Since(began), err)
 		}
@@ -168,9 +161,7 @@ func TestStoreHangs(t *testing.T) {
 		if took := time.Since(began); took > 600*time.Millisecond {
 			t.Errorf("Run ends after %s", took)
 		}
-		if n := m.Dropped(); n != 1000 {
-			t.Errorf("%d were dropped, want 1000", n)
-		}
+		assert.EqualValues(t, 1000, m.Dropped(), "were dropped")
 	})
 }
 
@@ -229,15 +220,12 @@ func TestMemoryForgets(t *testing.T) {
 		store := meter.NewMemory()
 		began := time.Now().Unix()
 		add := func(unix int64) {
-			if _, err := store.Add(t.Context(), []meter.Second{{Unix: unix, High: 1}}); err != nil {
-				t.Fatal(err)
-			}
+			_, err := store.Add(t.Context(), []meter.Second{{Unix: unix, High: 1}})
+			require.NoError(t, err)
 		}
 		kept := func() (n int64) {
 			seconds, _, err := store.Read(t.Context(), began, 1000)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			n, _ = sum(seconds)
 			return n
 		}
@@ -246,9 +234,7 @@ func TestMemoryForgets(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		add(began) // too old by now
-		if n := kept(); n != 180 {
-			t.Errorf("%d seconds are kept, want 180", n)
-		}
+		assert.EqualValues(t, 180, kept(), "seconds are kept")
 		time.Sleep(time.Hour)
 		add(time.Now().Unix())
 		if n := kept(); n != 0 {

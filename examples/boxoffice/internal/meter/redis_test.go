@@ -10,6 +10,8 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/meter"
@@ -21,13 +23,9 @@ import (
 func open(t testing.TB, url string) redis.UniversalClient {
 	t.Helper()
 	client, err := redisdb.Open(url, redisdb.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, client.Close())
 	})
 	return client
 }
@@ -35,9 +33,7 @@ func open(t testing.TB, url string) redis.UniversalClient {
 func newRedis(t testing.TB, client redis.UniversalClient, name string) *meter.Redis {
 	t.Helper()
 	store, err := meter.NewRedis(client, meter.RedisConfig{Name: name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return store
 }
 
@@ -118,15 +114,12 @@ func TestRedisForgets(t *testing.T) {
 	client, name := open(t, servicetest.Redis(t)), "t_"+strings.ToLower(rand.Text())
 	store := newRedis(t, client, name)
 	now, err := store.Add(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if n, err := client.Exists(t.Context(), "{"+name+"}:0").Result(); err != nil || n != 0 {
 		t.Errorf("asking for the time alone leaves a key (%v)", err)
 	}
-	if _, err := store.Add(t.Context(), []meter.Second{{Unix: now.Unix(), High: 1}, {Unix: now.Unix() - 1, Low: 1}}); err != nil {
-		t.Fatal(err)
-	}
+	_, err = store.Add(t.Context(), []meter.Second{{Unix: now.Unix(), High: 1}, {Unix: now.Unix() - 1, Low: 1}})
+	require.NoError(t, err)
 	keys, err := client.Keys(t.Context(), "{"+name+"}:*").Result()
 	if err != nil || len(keys) != 2 {
 		t.Fatalf("%v (%v), want two keys", keys, err)
@@ -151,9 +144,7 @@ func TestRedisAway(t *testing.T) {
 	if _, err := m.Series(context.Background(), 5); err == nil {
 		t.Error("without a server there is a series")
 	}
-	if err := server.Restart(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, server.Restart())
 	// An earlier connection may still break.
 	boxtest.WaitFor(t, "calls to be counted again", func() bool {
 		m.Count(ratelimit.Low, 1)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/meter"
@@ -28,9 +30,7 @@ func (silence) Printf(context.Context, string, ...any) {}
 func newMeter(t *testing.T, store meter.Store, cfg meter.Config) *meter.Meter {
 	t.Helper()
 	m, err := meter.New(store, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m
 }
 
@@ -42,9 +42,7 @@ func run(t *testing.T, m *meter.Meter) (end func()) {
 	go func() { done <- m.Run(ctx) }()
 	end = sync.OnceFunc(func() {
 		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-done)
 	})
 	t.Cleanup(end)
 	return end
@@ -53,9 +51,7 @@ func run(t *testing.T, m *meter.Meter) (end func()) {
 func series(t *testing.T, m *meter.Meter, n int) []meter.Second {
 	t.Helper()
 	seconds, err := m.Series(t.Context(), n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return seconds
 }
 

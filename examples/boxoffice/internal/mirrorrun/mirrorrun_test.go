@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/screen"
@@ -33,9 +35,7 @@ func small(t *testing.T, args ...string) settings {
 	t.Helper()
 	c, err := parse(append([]string{"--seconds", "3", "--rest", "1", "--body-bytes", "3000", "--latency", "5ms", "--high", "20", "--low", "40"}, args...),
 		func(string) string { return "" }, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c.program, c.temp, c.ramp = os.Args[0], t.TempDir(), time.Second
 	return c
 }
@@ -133,13 +133,9 @@ func TestWindowsAboveTheLimit(t *testing.T) {
 
 func TestBound(t *testing.T) {
 	r := sound()
-	if got := r.bound(); got != "the budget" {
-		t.Errorf("at 450/s: %s", got)
-	}
+	assert.Equal(t, "the budget", r.bound(), "at 450/s")
 	r.after.Calls = 300
-	if got := r.bound(); !strings.Contains(got, "not known") {
-		t.Errorf("without /proc: %s", got)
-	}
+	assert.Contains(t, r.bound(), "not known", "without /proc")
 	if r.cpuKnown, r.cpuUpstream, r.cpuOffice = true, time.Second, 900*time.Millisecond; !strings.HasPrefix(r.bound(), "the processors: 1.90 of 2") {
 		t.Errorf("busy: %s", r.bound())
 	}
@@ -150,12 +146,8 @@ func TestBound(t *testing.T) {
 
 func TestMean(t *testing.T) {
 	after, before := figures{`a_sum{x="1"}`: 5, `a_count{x="1"}`: 4}, figures{`a_sum{x="1"}`: 1, `a_count{x="1"}`: 2}
-	if got := after.mean(before, "a", `{x="1"}`); got != 2*time.Second {
-		t.Errorf("mean %v", got)
-	}
-	if got := before.mean(before, "a", `{x="1"}`); got != 0 {
-		t.Errorf("mean of nothing %v", got)
-	}
+	assert.Equal(t, 2*time.Second, after.mean(before, "a", `{x="1"}`), "mean")
+	assert.EqualValues(t, 0, before.mean(before, "a", `{x="1"}`), "mean of nothing")
 }
 
 func TestBadFlags(t *testing.T) {
@@ -176,7 +168,5 @@ func TestBadFlags(t *testing.T) {
 	if err != nil || c.redisURL != "redis://h" || c.seconds != 60 || c.bodyBytes != 300_000 {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if code := Main(t.Context(), []string{"--seconds", "0"}, io.Discard, io.Discard); code != 2 {
-		t.Errorf("exit %d", code)
-	}
+	assert.Equal(t, 2, Main(t.Context(), []string{"--seconds", "0"}, io.Discard, io.Discard), "exit")
 }

@@ -8,6 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
@@ -53,12 +55,8 @@ func TestTexts(t *testing.T) {
 		{notices.Transfer, events.NoticeParams{Member: "mina", Show: show, Seats: one, Outcome: events.TransferDone}, "The transfer of seat A-1 for Winter, Unplugged, between you and mina, is complete", "mina 님과의 Winter, Unplugged 공연 좌석 A-1 양도가 완료됐어요"},
 		{notices.Transfer, events.NoticeParams{Member: "mina", Show: show, Seats: two, Outcome: events.TransferFailed}, "The transfer of seats A-1, A-2 for Winter, Unplugged, between you and mina, failed", "mina 님과의 Winter, Unplugged 공연 좌석 A-1, A-2 양도가 이루어지지 않았어요"},
 	} {
-		if got := notices.Text("en", c.typ, c.p, "old"); got != c.en {
-			t.Errorf("%s %+v: %q, want %q", c.typ, c.p, got, c.en)
-		}
-		if got := notices.Text("ko", c.typ, c.p, "old"); got != c.ko {
-			t.Errorf("%s %+v: %q, want %q", c.typ, c.p, got, c.ko)
-		}
+		assert.Equalf(t, c.en, notices.Text("en", c.typ, c.p, "old"), "%s %+v", c.typ, c.p)
+		assert.Equalf(t, c.ko, notices.Text("ko", c.typ, c.p, "old"), "%s %+v", c.typ, c.p)
 	}
 }
 
@@ -95,9 +93,7 @@ func TestWithoutParams(t *testing.T) {
 // Any name is text.
 func TestHostileNames(t *testing.T) {
 	p := events.NoticeParams{Member: "{show}\u202e\n<b>", Show: "$1 {member} \x00\u2028 \xff"}
-	if got := notices.Text("en", notices.PostLike, p, ""); got != "{show}  <b> likes $1 {member}    \ufffd" {
-		t.Errorf("%q", got)
-	}
+	assert.Equal(t, "{show}  <b> likes $1 {member}    \ufffd", notices.Text("en", notices.PostLike, p, ""))
 }
 
 // judge returns the fault of a sentence, given all that its parameters hold.
@@ -133,9 +129,7 @@ func TestAnyParams(t *testing.T) {
 		all := strings.Join(slices.Concat([]string{p.Member, p.Show, message}, p.Seats, p.Songs), " ")
 		for _, lang := range locales.Languages() {
 			text := notices.Text(lang, typ, p, message)
-			if wrong := judge(text, all); wrong != "" {
-				t.Fatalf("%s in %s: %q: %s", typ, lang, text, wrong)
-			}
+			require.Equalf(t, "", judge(text, all), "%s in %s: %q", typ, lang, text)
 		}
 	})
 }
@@ -148,9 +142,7 @@ func FuzzText(f *testing.F) {
 		p := events.NoticeParams{Member: member, Show: show, Seats: []string{item}, Outcome: outcome, Reason: reason, Songs: []string{item, item}}
 		for _, lang := range locales.Languages() {
 			text := notices.Text(lang, typ, p, message)
-			if wrong := judge(text, strings.Join([]string{member, show, item, message}, " ")); wrong != "" {
-				t.Fatalf("%q in %s: %q: %s", typ, lang, text, wrong)
-			}
+			require.Equalf(t, "", judge(text, strings.Join([]string{member, show, item, message}, " ")), "%q in %s: %q", typ, lang, text)
 		}
 	})
 }
@@ -163,9 +155,7 @@ func TestNoParticleBehindPlaceholders(t *testing.T) {
 			continue
 		}
 		seen++
-		if particle.MatchString(text) {
-			t.Errorf("%s: %q has a particle whose form depends on a name", key, text)
-		}
+		assert.Falsef(t, particle.MatchString(text), "%s: %q has a particle whose form depends on a name", key, text)
 	}
 	if seen < 10 || !particle.MatchString("{show}을 좋아해요") {
 		t.Fatalf("%d texts were read: the test no longer finds them", seen)

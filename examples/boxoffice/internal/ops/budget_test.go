@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/coalesce"
@@ -42,9 +44,7 @@ func withBudget(t *testing.T, b ops.BudgetConfig) *desk {
 		c.Budget = &b
 		for _, consumer := range []ops.Consumer{high, low} {
 			c.Consumers = append(c.Consumers, consumer)
-			if err := c.Bus.Declare(t.Context(), bus.Topic{Name: consumer.Topic, Groups: []string{consumer.Group}}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, c.Bus.Declare(t.Context(), bus.Topic{Name: consumer.Topic, Groups: []string{consumer.Group}}))
 		}
 	})
 }
@@ -53,17 +53,11 @@ func withBudget(t *testing.T, b ops.BudgetConfig) *desk {
 func (d *desk) budget(t *testing.T) string {
 	t.Helper()
 	report, err := d.ops.ReportNow(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text, err := json.Marshal(report)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var parts struct{ Budget json.RawMessage }
-	if err := json.Unmarshal(text, &parts); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, &parts))
 	return string(parts.Budget)
 }
 
@@ -87,9 +81,7 @@ func TestBudget(t *testing.T) {
 		},
 	})
 	for range 3 {
-		if err := d.bus.Publisher().Publish(low.Topic, message.NewMessage("1", []byte("x"))); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.bus.Publisher().Publish(low.Topic, message.NewMessage("1", []byte("x"))))
 	}
 	text := d.budget(t)
 	holds(t, "the budget", text,
@@ -100,9 +92,7 @@ func TestBudget(t *testing.T) {
 		`"coalescer":{"published":1,"coalesced":2,"upgraded":3,"reruns":4,"conflicts":5,"obsolete":6,"refused":7}`,
 		`{"at":1767225600,"high":90,"low":340}]`, `"callsError":""`,
 	)
-	if n := strings.Count(text, `"at":`); n != 60 {
-		t.Errorf("%d seconds of calls, want 60", n)
-	}
+	assert.Equal(t, 60, strings.Count(text, `"at":`), "seconds of calls")
 }
 
 // Values that a process does not know are null, not zero.
@@ -127,9 +117,7 @@ func TestBudgetUnknown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { holds(t, "the budget", withBudget(t, c.cfg).budget(t), c.want...) })
 	}
-	if text := newDesk(t, nil).budget(t); text != "" {
-		t.Errorf("without a budget the report has one: %s", text)
-	}
+	assert.Equal(t, "", newDesk(t, nil).budget(t), "without a budget the report has one")
 }
 
 // The artists' groups are always at work, and each artist that the upstream does not
@@ -138,9 +126,7 @@ func TestConsumersApart(t *testing.T) {
 	d := withBudget(t, ops.BudgetConfig{})
 	publish := func(topic string) {
 		t.Helper()
-		if err := d.bus.Publisher().Publish(topic, message.NewMessage("1", []byte("x"))); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.bus.Publisher().Publish(topic, message.NewMessage("1", []byte("x"))))
 	}
 	publish(high.Topic)
 	publish("update-dlq")
@@ -148,13 +134,9 @@ func TestConsumersApart(t *testing.T) {
 		t.Errorf("with artists under way: %+v", a)
 	}
 	report, err := d.ops.ReportNow(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text, err := json.Marshal(report)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	holds(t, "the report", string(text), `"group":"high-worker","state":"elsewhere"`, `"lag":1,"lastError":"","apart":true`, `{"topic":"update-dlq","count":1,`)
 	publish("payment.events")
 	publish("dlq.payment")

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
@@ -19,14 +21,10 @@ import (
 func TestGroups(t *testing.T) {
 	d := newDesk(t, nil)
 	said := text(t)
-	if err := d.bus.Declare(t.Context(),
-		bus.Topic{Name: events.Payments, Groups: []string{events.GroupSold}}, bus.Topic{Name: "other.events", Groups: []string{"other"}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.bus.Declare(t.Context(),
+		bus.Topic{Name: events.Payments, Groups: []string{events.GroupSold}}, bus.Topic{Name: "other.events", Groups: []string{"other"}}))
 	for _, topic := range []string{events.Payments, "other.events"} {
-		if err := d.bus.Publisher().Publish(topic, message.NewMessage("1", []byte("x"))); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.bus.Publisher().Publish(topic, message.NewMessage("1", []byte("x"))))
 	}
 	standing := func(lag int, live bool) string {
 		return fmt.Sprintf(`{"topic":%q,"group":%q,"lag":%d,"live":%t}`, events.Payments, events.GroupSold, lag, live)
@@ -45,9 +43,7 @@ func TestGroups(t *testing.T) {
 		{ops.Reset{Latest: true}, moved(false, 0, 1)},
 		{ops.Reset{}, moved(false, 1, 0)},
 	} {
-		if got := said(d.ops.ResetGroup(t.Context(), events.Payments, events.GroupSold, c.reset)); got != c.want {
-			t.Errorf("%+v: %s, want %s", c.reset, got, c.want)
-		}
+		assert.Equalf(t, c.want, said(d.ops.ResetGroup(t.Context(), events.Payments, events.GroupSold, c.reset)), "%+v", c.reset)
 	}
 	for _, other := range [][2]string{{"other.events", "other"}, {events.Payments, "nobody"}} {
 		if _, err := d.ops.ResetGroup(t.Context(), other[0], other[1], ops.Reset{}); !errors.Is(err, ops.ErrNoGroup) {
@@ -56,18 +52,12 @@ func TestGroups(t *testing.T) {
 	}
 
 	sub, err := d.bus.Subscriber(events.GroupSold, bus.SubscriberConfig{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer sub.Close()
 	messages, err := sub.Subscribe(t.Context(), events.Payments)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	<-messages
-	if all := said(d.ops.Groups(t.Context())); !strings.Contains(all, standing(1, true)) {
-		t.Errorf("with a member the groups are %s", all)
-	}
+	assert.Contains(t, said(d.ops.Groups(t.Context())), standing(1, true), "with a member the groups")
 	if _, err := d.ops.ResetGroup(t.Context(), events.Payments, events.GroupSold, ops.Reset{}); !errors.Is(err, bus.ErrGroupLive) {
 		t.Errorf("a reset of a group with a member says %v", err)
 	}

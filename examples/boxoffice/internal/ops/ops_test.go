@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/bus"
@@ -94,22 +96,17 @@ func sound(t *testing.T) *desk {
 		d := newDesk(t, nil)
 		d.history(t)
 		path := filepath.Join(t.TempDir(), "past.db")
-		if _, err := d.Store.DB().ExecContext(t.Context(), `VACUUM INTO '`+path+`'`); err != nil {
-			t.Fatal(err)
-		}
+		_, err := d.Store.DB().ExecContext(t.Context(), `VACUUM INTO '`+path+`'`)
+		require.NoError(t, err)
 		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		past.file, past.charges = b, d.ledger.charges
 	})
 	if past.file == nil {
 		t.Fatal("the history could not be made; see the test that failed first")
 	}
 	path := filepath.Join(t.TempDir(), "boxoffice.db")
-	if err := os.WriteFile(path, past.file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, past.file, 0o600))
 	d := deskOn(t, boxtest.Open(t, "sqlite://"+path), nil)
 	d.ledger.charges = slices.Clone(past.charges)
 	return d
@@ -126,13 +123,9 @@ func deskOn(t *testing.T, box *boxtest.Box, change func(*ops.Config)) *desk {
 	d := &desk{Box: box, ledger: &ledger{}}
 	var err error
 	d.bus, err = bus.Open(t.Context(), "mem://", membus.Scheme())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := d.bus.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, d.bus.Close())
 	})
 	events := boxtest.Events(t, d.Store)
 	if d.outbox, err = outbox.New(events, outbox.Config{Topic: "payment.events"}); err != nil {
@@ -145,17 +138,13 @@ func deskOn(t *testing.T, box *boxtest.Box, change func(*ops.Config)) *desk {
 	if d.published, err = ops.NewPublished(d.Store, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.published.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.published.Migrate(t.Context()))
 	cfg := ops.Config{
 		Store: d.Store, Stats: d.Stats, Outbox: events, Published: d.published, Bus: d.bus, Gateway: gateway, Every: 10 * time.Millisecond,
 	}
 	for _, c := range d.Consumers() {
 		cfg.Consumers = append(cfg.Consumers, ops.Consumer{Topic: c.Topic, Group: c.Group, DeadLetters: "dlq." + strings.TrimSuffix(c.Topic, ".events")})
-		if err := d.bus.Declare(t.Context(), bus.Topic{Name: c.Topic, Groups: []string{c.Group}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.bus.Declare(t.Context(), bus.Topic{Name: c.Topic, Groups: []string{c.Group}}))
 	}
 	if change != nil {
 		change(&cfg)
@@ -181,12 +170,9 @@ func (d *desk) history(t *testing.T) {
 	d.ledger.charge(p, "APPROVED", false)
 	d.Deliver(t, append(d.Outbox.Take(), d.Paid(t, p))...)
 	p, err := d.Payments.Start(t.Context(), payment.Request{Key: "t", Member: "ann", Type: events.ForTransfer, ReservationID: handed.ID, ToMember: "bob", Amount: handed.Amount, Card: boxtest.Approve})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.Payments.Accept(t.Context(), "bob", p.ReferenceID); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	_, err = d.Payments.Accept(t.Context(), "bob", p.ReferenceID)
+	require.NoError(t, err)
 	d.ledger.charge(p, "APPROVED", false)
 	d.Deliver(t, append(d.Outbox.Take(), d.Paid(t, p))...)
 
@@ -194,9 +180,8 @@ func (d *desk) history(t *testing.T) {
 	p = pay(back, boxtest.Approve)
 	d.ledger.charge(p, "APPROVED", true)
 	d.Deliver(t, append(d.Outbox.Take(), d.Paid(t, p))...)
-	if _, err := d.Payments.Refund(t.Context(), "cid", p.ID); err != nil {
-		t.Fatal(err)
-	}
+	_, err = d.Payments.Refund(t.Context(), "cid", p.ID)
+	require.NoError(t, err)
 	d.Deliver(t, append(d.Outbox.Take(), d.PaidBack(t, p))...)
 
 	declined := d.Reserve(t, "dan", "D-1")
@@ -207,16 +192,13 @@ func (d *desk) history(t *testing.T) {
 	late := d.Reserve(t, "eve", "E-1")
 	p = pay(late, boxtest.Timeout)
 	d.ledger.charge(p, "APPROVED", true)
-	if _, err := d.Booking.Cancel(t.Context(), "eve", late.ID); err != nil {
-		t.Fatal(err)
-	}
+	_, err = d.Booking.Cancel(t.Context(), "eve", late.ID)
+	require.NoError(t, err)
 	d.Deliver(t, append(d.Outbox.Take(), d.Paid(t, p))...)
 	d.Deliver(t, append(d.Outbox.Take(), d.PaidBack(t, p))...)
 
 	p, err = d.Payments.Start(t.Context(), payment.Request{Key: "m", Member: "ann", Type: events.ForMembership, Amount: payment.MembershipPrice, Card: boxtest.Approve})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	d.ledger.charge(p, "APPROVED", false)
 	d.Deliver(t, append(d.Outbox.Take(), d.Paid(t, p))...)
 
@@ -226,13 +208,10 @@ func (d *desk) history(t *testing.T) {
 	// Three comments, one of them deleted, all counted; and two messages in a room.
 	d.comment(t, "ann", "show-1")
 	d.comment(t, "bob", "show-1")
-	if err := d.Social.DeleteComment(t.Context(), "cid", d.comment(t, "cid", "show-1")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.Social.DeleteComment(t.Context(), "cid", d.comment(t, "cid", "show-1")))
 	d.Deliver(t, d.Outbox.Take()...)
-	if _, err := d.Social.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	_, err = d.Social.Flush(t.Context())
+	require.NoError(t, err)
 	d.Exec(t, `UPDATE comments SET created_at = 1, deleted_at = CASE WHEN deleted_at IS NULL THEN NULL ELSE 1 END`)
 	d.Exec(t, `INSERT INTO chat_rooms (room_id, last_seq) VALUES ('show-1', 2), ('show-2', 0)`)
 	d.Exec(t, `INSERT INTO chat_messages (room_id, seq, message_id, sender_id, message, sent_at) VALUES ('show-1', 1, 'm1', 'ann', 'hi', 1), ('show-1', 2, 'm2', 'bob', 'hi', 2)`)
@@ -243,13 +222,9 @@ func offered(t *testing.T, d *desk) payment.Payment {
 	t.Helper()
 	id := d.Query(t, `SELECT reservation_id FROM reservations WHERE status = 'CONFIRMED' AND member_id = 'ann'`)
 	r, err := d.Booking.Get(t.Context(), "ann", id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p, err := d.Payments.Start(t.Context(), payment.Request{Key: "offer", Member: "ann", Type: events.ForTransfer, ReservationID: r.ID, ToMember: "cid", Amount: r.Amount, Card: boxtest.Approve})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	d.Deliver(t, d.Outbox.Take()...)
 	return p
 }
@@ -259,27 +234,22 @@ func offer(t *testing.T, d *desk) { offered(t, d) }
 // decline ends the open offer.
 func (d *desk) decline(t *testing.T) {
 	t.Helper()
-	if _, err := d.Payments.Decline(t.Context(), "cid", d.Query(t, `SELECT transfer_id FROM transfers WHERE status = 'PENDING'`)); err != nil {
-		t.Fatal(err)
-	}
+	_, err := d.Payments.Decline(t.Context(), "cid", d.Query(t, `SELECT transfer_id FROM transfers WHERE status = 'PENDING'`))
+	require.NoError(t, err)
 	d.Deliver(t, d.Outbox.Take()...)
 }
 
 func (d *desk) comment(t *testing.T, member, show string) (id string) {
 	t.Helper()
 	c, err := d.Social.Comment(t.Context(), member, show, "I was there")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c.ID
 }
 
 func (d *desk) audit(t *testing.T) ops.Audit {
 	t.Helper()
 	a, err := d.ops.AuditNow(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return a
 }
 
@@ -311,17 +281,13 @@ func wantSound(t *testing.T, d *desk) {
 	if !a.OK || !a.Quiescent {
 		t.Fatalf("%+v", a)
 	}
-	if got := a.Checks[3].Detail; got != "4 successes − 2 refunds = 2 confirmed reservations" {
-		t.Errorf("money: %s", got)
-	}
+	assert.Equal(t, "4 successes − 2 refunds = 2 confirmed reservations", a.Checks[3].Detail, "money")
 }
 
 func TestEachCheckCanFail(t *testing.T) {
 	publish := func(topic string) func(*testing.T, *desk) {
 		return func(t *testing.T, d *desk) {
-			if err := d.bus.Publisher().Publish(topic, message.NewMessage("1", []byte("x"))); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, d.bus.Publisher().Publish(topic, message.NewMessage("1", []byte("x"))))
 		}
 	}
 	run := func(query string) func(*testing.T, *desk) {
@@ -345,12 +311,9 @@ func TestEachCheckCanFail(t *testing.T) {
 		"a ticket that is passed on again": {func(t *testing.T, d *desk) {
 			id := d.Query(t, `SELECT reservation_id FROM reservations WHERE status = 'CONFIRMED' AND member_id = 'bob'`)
 			p, err := d.Payments.Start(t.Context(), payment.Request{Key: "again", Member: "bob", Type: events.ForTransfer, ReservationID: id, ToMember: "cid", Amount: 150_000, Card: boxtest.Approve})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := d.Payments.Accept(t.Context(), "cid", p.ReferenceID); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			_, err = d.Payments.Accept(t.Context(), "cid", p.ReferenceID)
+			require.NoError(t, err)
 			d.ledger.charge(p, "APPROVED", false)
 			d.Deliver(t, append(d.Outbox.Take(), d.Paid(t, p))...)
 		}, nil, false},
@@ -403,9 +366,7 @@ func TestEachCheckCanFail(t *testing.T) {
 				var x sqltx.Execer = tx
 				return d.outbox.Append(ctx, x, e)
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		}, []string{"outbox-drained"}, true},
 		"a message on a topic":  {publish("payment.events"), []string{"consumers-drained"}, true},
 		"a dead letter":         {publish("dlq.payment"), []string{"no-dead-letters"}, false},
@@ -539,18 +500,12 @@ func TestReport(t *testing.T) {
 	d.history(t)
 	letter := message.NewMessage("letter", []byte("not an event"))
 	letter.Metadata = message.Metadata{driver.DLQGroup: "g", driver.DLQReason: "r", driver.DLQClass: "permanent", driver.DLQError: "e", driver.DLQLastFailure: "2026-01-02T03:04:05Z"}
-	if err := d.bus.Publisher().Publish("dlq.payment", letter); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.bus.Publisher().Publish("dlq.payment", letter))
 	d.published.Add(9)
 	report, err := d.ops.ReportNow(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text, err := json.Marshal(report)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, want := range []string{
 		`"outbox":{"backlog":0,"oldestAgeSeconds":0,"published":9,"failed":0,"holder":""}`,
 		`{"topic":"payment.events","group":"event-payment-consumer","state":"paused","inFlight":1,"handled":2,"duplicates":7,"retried":3,"deadLettered":4,"lag":0,"lastError":"why"}`,
@@ -558,9 +513,7 @@ func TestReport(t *testing.T) {
 		`{"topic":"dlq.payment","count":1,"recent":[{"id":"letter","type":"","key":"","originalTopic":"","group":"g","reason":"r","class":"permanent","error":"e","attempts":0,"redrives":0,"edits":0,"at":"2026-01-02T03:04:05Z"}],"ageSeconds":0}`, `"lag":{"state":"known","ageSeconds":0,"error":""}`,
 		`"refundAmount":`, `"reservationsConfirmed":3`, `"reachable":true`, `"inFlight":5`, `"ledger":{"charges":0`,
 	} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("%s is missing in %s", want, text)
-		}
+		assert.Containsf(t, string(text), want, "%s is missing in %s", want, text)
 	}
 	d.ledger.down = true
 	if report, err = d.ops.Report(t.Context()); err != nil {
@@ -587,21 +540,17 @@ func TestMetrics(t *testing.T) {
 		"# TYPE http_request_duration_seconds histogram\n",
 	)
 	d.bury(t, 3)
-	if err := d.bus.Publisher().Publish(events.Payments, message.NewMessage("1", []byte("x"))); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.bus.Publisher().Publish(events.Payments, message.NewMessage("1", []byte("x"))))
 	for range 2 {
 		d.ops.RelayHooks().Published(0, events.Payments, time.Millisecond)
 	}
-	if err := d.Store.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+	require.NoError(t, d.Store.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
 		e, err := event.New("Stray", "/test", nil)
 		if err != nil {
 			return err
 		}
 		return d.outbox.Append(ctx, tx, e)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	d.run(t)
 	var text string
 	boxtest.WaitFor(t, "the figures", func() bool {

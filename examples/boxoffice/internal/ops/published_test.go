@@ -4,6 +4,9 @@ import (
 	"context"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
@@ -23,29 +26,19 @@ func testPublished(t *testing.T, url string) {
 	process := func() *ops.Published {
 		t.Helper()
 		s, err := store.Open(t.Context(), url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() {
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, s.Close())
 		})
 		p, err := ops.NewPublished(s, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, p.Migrate(t.Context()))
 		return p
 	}
 	total := func(p *ops.Published) int64 {
 		t.Helper()
 		n, err := p.Total(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return n
 	}
 	relay := func(p *ops.Published) (stop func()) {
@@ -54,9 +47,7 @@ func testPublished(t *testing.T, url string) {
 		go func() { done <- p.Run(ctx) }()
 		return func() {
 			cancel()
-			if err := <-done; err != nil {
-				t.Errorf("Run ended with %v", err)
-			}
+			assert.NoError(t, <-done, "Run ended with")
 		}
 	}
 	api, first, second := process(), process(), process()

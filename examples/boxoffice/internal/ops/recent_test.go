@@ -13,6 +13,8 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -29,9 +31,7 @@ func (d *desk) run(t *testing.T) {
 	go func() { done <- d.ops.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Run ended with %v", err)
-		}
+		assert.NoError(t, <-done, "Run ended with")
 	})
 }
 
@@ -55,9 +55,7 @@ func (d *desk) scrape(t *testing.T, requests *ops.Requests) string {
 	t.Helper()
 	registry := prometheus.NewRegistry()
 	for _, c := range append(d.ops.Collectors(), requests) {
-		if err := registry.Register(c); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, registry.Register(c))
 	}
 	answer := httptest.NewRecorder()
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
@@ -124,9 +122,7 @@ func TestNobodyWaitsForTheTransport(t *testing.T) {
 	d, h := onHung(t)
 	requests := ops.NewRequests()
 	d.bury(t, 2)
-	if err := d.bus.Publisher().Publish(events.Payments, message.NewMessage("1", []byte("x"))); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.bus.Publisher().Publish(events.Payments, message.NewMessage("1", []byte("x"))))
 	d.run(t)
 	t.Cleanup(func() { close(h.release) })
 	d.reports(t, `"lag":{"state":"known","ageSeconds":`, `"group":"event-payment-consumer","state":"elsewhere","inFlight":0,"handled":0,"duplicates":0,"retried":0,"deadLettered":0,"lag":1`,
@@ -164,9 +160,7 @@ func TestTransportHangsFromTheStart(t *testing.T) {
 	holds(t, "the last audit", books, `"ok":false,"quiescent":false,"checks":[],"ageSeconds":null`)
 	scrape := atOnce(t, "the scrape", func() string { return d.scrape(t, ops.NewRequests()) })
 	holds(t, "the scrape", scrape, `millrace_consumer_lag{group="event-payment-consumer",topic="payment.events"} 0`, `millrace_dead_letters{topic="dlq.payment"} 0`)
-	if strings.Contains(scrape, "millrace_consumer_lag_age_seconds 0\n") {
-		t.Error("a lag that nobody has told is shown as fresh")
-	}
+	assert.NotContains(t, scrape, "millrace_consumer_lag_age_seconds 0\n", "a lag that nobody has told is shown as fresh")
 }
 
 // blind is a transport that never knows its lag.
@@ -183,9 +177,7 @@ func TestTransportThatCannotTell(t *testing.T) {
 	holds(t, "the report", text(t)(d.ops.ReportNow(t.Context())), `"lag":{"state":"unsupported"`, `"topic":"dlq.payment","count":2`)
 	scrape := d.scrape(t, ops.NewRequests())
 	holds(t, "the scrape", scrape, `millrace_dead_letters{topic="dlq.payment"} 2`)
-	if strings.Contains(scrape, "millrace_consumer_lag") {
-		t.Errorf("a lag that nobody can tell is shown as a figure: %s", scrape)
-	}
+	assert.NotContainsf(t, scrape, "millrace_consumer_lag", "a lag that nobody can tell is shown as a figure: %s", scrape)
 }
 
 // The last audit follows the events, and names the reason if there is no newer one.
@@ -200,18 +192,15 @@ func TestRecentInvariants(t *testing.T) {
 	}
 	ask := func() bool {
 		last.AgeSeconds = nil
-		if err := json.Unmarshal([]byte(text(t)(d.ops.RecentInvariants(t.Context()))), &last); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(text(t)(d.ops.RecentInvariants(t.Context()))), &last))
 		return last.AgeSeconds != nil
 	}
 	boxtest.WaitFor(t, "an audit", func() bool { return ask() && last.OK && len(last.Checks) == 14 })
 	d.Exec(t, `UPDATE stats SET value = 1 WHERE name = 'memberships'`)
 	boxtest.WaitFor(t, "an audit of the broken books", func() bool { return ask() && !last.OK })
 	rename := func(from, to string) {
-		if _, err := d.Store.DB().ExecContext(t.Context(), `ALTER TABLE `+from+` RENAME TO `+to); err != nil {
-			t.Fatal(err)
-		}
+		_, err := d.Store.DB().ExecContext(t.Context(), `ALTER TABLE `+from+` RENAME TO `+to)
+		require.NoError(t, err)
 	}
 	rename("effects", "lost")
 	boxtest.WaitFor(t, "the reason why there is no audit", func() bool { return ask() && strings.Contains(last.Error, "effects") && len(last.Checks) == 14 })

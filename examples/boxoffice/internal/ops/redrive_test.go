@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -26,23 +28,17 @@ func (d *desk) bury(t *testing.T, n int) (ids []string) {
 	t.Helper()
 	for i := range n {
 		e, err := event.New(events.PaymentSuccess, "/test", map[string]int{"n": i})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		e.ID, e.AggregateID = fmt.Sprint("letter-", i), fmt.Sprint("user-", i%2)
 		m, err := event.Structured{}.Encode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for k, v := range map[string]string{
 			driver.DLQOriginalTopic: events.Payments, driver.DLQGroup: events.GroupSold, driver.DLQReason: bus.ReasonPermanent, driver.DLQClass: "permanent",
 			driver.DLQError: "no such seat", driver.DLQAttempts: "1", driver.DLQFirstFailure: "2026-01-02T03:04:05Z", driver.DLQLastFailure: "2026-01-02T03:04:06Z",
 		} {
 			m.Metadata.Set(k, v)
 		}
-		if err := d.bus.Publisher().Publish(deadPayments, m); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.bus.Publisher().Publish(deadPayments, m))
 		ids = append(ids, e.ID)
 	}
 	return ids
@@ -52,13 +48,9 @@ func (d *desk) bury(t *testing.T, n int) (ids []string) {
 func text(t *testing.T) func(answer any, err error) string {
 	return func(answer any, err error) string {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		b, err := json.Marshal(answer)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return string(b)
 	}
 }
@@ -67,18 +59,14 @@ func text(t *testing.T) func(answer any, err error) string {
 func (d *desk) delivered(t *testing.T) int {
 	t.Helper()
 	waiting, err := d.bus.Pending(t.Context(), events.Payments, events.GroupSold, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return len(waiting)
 }
 
 func holds(t *testing.T, what, text string, words ...string) {
 	t.Helper()
 	for _, w := range words {
-		if !strings.Contains(text, w) {
-			t.Errorf("%s lacks %s: %s", what, w, text)
-		}
+		assert.Containsf(t, text, w, "%s lacks %s", what, w)
 	}
 }
 
@@ -115,9 +103,7 @@ func TestDeadLetters(t *testing.T) {
 	list(4)
 	holds(t, "the rest", is(d.ops.RedriveDeadLetters(t.Context(), deadPayments, ops.Selection{All: true})), `"pending":4`, `"done":4`, `"complete":true`)
 	list(0)
-	if n := d.delivered(t); n != 5 {
-		t.Errorf("%d events are back in their topic, want 5", n)
-	}
+	assert.Equal(t, 5, d.delivered(t), "events are back in their topic")
 	holds(t, "the report", is(d.ops.ReportNow(t.Context())), `"topic":"dlq.payment","count":0,"recent":[]`)
 	d.reports(t, `"topic":"dlq.payment","count":0,"recent":[]`)
 	if got := broken(d.audit(t)); len(got) != 1 || got[0] != "consumers-drained" {
@@ -133,9 +119,7 @@ func TestDeadLetters(t *testing.T) {
 		"drop":    second(d.ops.DropDeadLetters(t.Context(), deadPayments, ops.Selection{IDs: []string{"nobody"}})),
 		"edit":    d.ops.EditDeadLetter(t.Context(), deadPayments, "nobody", []byte("x")),
 	} {
-		if !errors.Is(err, redrive.ErrNotFound) {
-			t.Errorf("%s of a letter that is not there: %v", what, err)
-		}
+		assert.ErrorIsf(t, err, redrive.ErrNotFound, "%s of a letter that is not there", what)
 	}
 	if _, err := d.ops.RedriveDeadLetters(t.Context(), deadPayments, ops.Selection{}); err == nil || !strings.Contains(err.Error(), "the filter is empty") {
 		t.Errorf("a redrive of nothing by name: %v", err)
@@ -149,21 +133,13 @@ func TestEditDeadLetter(t *testing.T) {
 	ids := d.bury(t, 2)
 	is := text(t)
 	var shown struct{ Payload string }
-	if err := json.Unmarshal([]byte(is(d.ops.DeadLetter(t.Context(), deadPayments, ids[1]))), &shown); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.ops.EditDeadLetter(t.Context(), deadPayments, ids[1], []byte(`{}`)); !errors.Is(err, redrive.ErrPayload) {
-		t.Errorf("what is no event is taken: %v", err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(is(d.ops.DeadLetter(t.Context(), deadPayments, ids[1]))), &shown))
+	assert.ErrorIs(t, d.ops.EditDeadLetter(t.Context(), deadPayments, ids[1], []byte(`{}`)), redrive.ErrPayload, "what is no event is taken")
 	edited := strings.Replace(shown.Payload, `"n":1`, `"n":100`, 1)
-	if err := d.ops.EditDeadLetter(t.Context(), deadPayments, ids[1], []byte(edited)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.ops.EditDeadLetter(t.Context(), deadPayments, ids[1], []byte(edited)))
 	holds(t, "the edited letter", is(d.ops.DeadLetter(t.Context(), deadPayments, ids[1])), `\"n\":100`, `"edits":1`)
 
-	if err := d.bus.Publisher().Publish(deadPayments, message.NewMessage("bytes", []byte{0xff, 0x00})); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.bus.Publisher().Publish(deadPayments, message.NewMessage("bytes", []byte{0xff, 0x00})))
 	holds(t, "a letter that is no text", is(d.ops.DeadLetter(t.Context(), deadPayments, "bytes")), `"payload":"/wA="`, `"encoding":"base64"`, `"eventError":"`)
 	holds(t, "a letter that says no topic", is(d.ops.RedriveDeadLetters(t.Context(), deadPayments, ops.Selection{IDs: []string{"bytes"}})),
 		`"done":0`, `"failed":[{"id":"bytes","error":"redrive: the letter does not say`)
@@ -182,9 +158,7 @@ func TestPassGoesOn(t *testing.T) {
 	}
 	run := func(s ops.Selection) (p pass) {
 		t.Helper()
-		if err := json.Unmarshal([]byte(is(d.ops.RedriveDeadLetters(t.Context(), deadPayments, s))), &p); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(is(d.ops.RedriveDeadLetters(t.Context(), deadPayments, s))), &p))
 		return p
 	}
 	first := run(ops.Selection{All: true, Rate: 10})
@@ -193,9 +167,7 @@ func TestPassGoesOn(t *testing.T) {
 	}
 	again := message.NewMessage("failed-again", []byte("x"))
 	again.Metadata = message.Metadata{driver.DLQOriginalTopic: events.Payments, driver.DLQLastFailure: time.Now().UTC().Format(time.RFC3339Nano)}
-	if err := d.bus.Publisher().Publish(deadPayments, again); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.bus.Publisher().Publish(deadPayments, again))
 	done, calls := first.Done, 1
 	for p := first; p.More; calls++ {
 		p = run(ops.Selection{All: true, Rate: 40, Before: p.Before})
@@ -231,15 +203,10 @@ func TestOnePassAtATime(t *testing.T) {
 		"drop":    second(d.ops.DropDeadLetters(t.Context(), deadPayments, ops.Selection{All: true})),
 		"edit":    d.ops.EditDeadLetter(t.Context(), deadPayments, ids[99], []byte("x")),
 	} {
-		if !errors.Is(err, ops.ErrPass) {
-			t.Errorf("%s beside a pass: %v", what, err)
-		}
+		assert.ErrorIsf(t, err, ops.ErrPass, "%s beside a pass", what)
 	}
-	if _, err := d.ops.DeadLetter(t.Context(), deadPayments, ids[99]); err != nil {
-		t.Errorf("a letter cannot be shown beside a pass: %v", err)
-	}
+	_, err := d.ops.DeadLetter(t.Context(), deadPayments, ids[99])
+	assert.NoError(t, err, "a letter cannot be shown beside a pass")
 	stop()
-	if err := <-running; !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
+	assert.ErrorIs(t, <-running, context.Canceled)
 }

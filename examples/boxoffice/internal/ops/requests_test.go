@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 )
@@ -17,7 +18,5 @@ func TestRequestsAreBounded(t *testing.T) {
 		r.Observe("/api/shows", fmt.Sprint("METHOD", i), 405, time.Millisecond)
 	}
 	r.Observe("/api/shows", "GET", 200, time.Millisecond)
-	if n := testutil.CollectAndCount(r, "http_requests_total"); n != 2 {
-		t.Errorf("%d series, want that of GET and one of all others", n)
-	}
+	assert.Equal(t, 2, testutil.CollectAndCount(r, "http_requests_total"), "series, want that of GET and one of all others")
 }

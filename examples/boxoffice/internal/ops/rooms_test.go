@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 	"github.com/millrace-go/millrace/queue"
@@ -80,12 +83,8 @@ func (d *desk) admitted(t *testing.T) admitted {
 	var report struct {
 		Rooms struct{ Shows []struct{ Admitted admitted } }
 	}
-	if err := json.Unmarshal([]byte(text(t)(d.ops.ReportNow(t.Context()))), &report); err != nil {
-		t.Fatal(err)
-	}
-	if len(report.Rooms.Shows) != 2 {
-		t.Fatalf("%d shows, want 2", len(report.Rooms.Shows))
-	}
+	require.NoError(t, json.Unmarshal([]byte(text(t)(d.ops.ReportNow(t.Context()))), &report))
+	require.Len(t, report.Rooms.Shows, 2, "shows")
 	return report.Rooms.Shows[0].Admitted
 }
 
@@ -125,15 +124,11 @@ func TestRooms(t *testing.T) {
 func TestRoomsUnknown(t *testing.T) {
 	l := newLobby()
 	d := l.desk(t)
-	if got := text(t)(d.ops.Report(t.Context())); !strings.Contains(got, `"rooms":{"shows":[],"error":""}`) {
-		t.Errorf("before anybody has asked the report says %s", got)
-	}
+	assert.Contains(t, text(t)(d.ops.Report(t.Context())), `"rooms":{"shows":[],"error":""}`, "before anybody has asked the report")
 	l.err = errors.New("queue: the store cannot be asked")
 	none := text(t)(d.ops.ReportNow(t.Context()))
 	holds(t, "rooms that never answered", none, `"ageSeconds":null,"error":"queue: the store cannot be asked","state":null,"gate":null,"gateError":"queue: the store cannot be asked"`)
-	if strings.Contains(none, `"perSecond":[0`) {
-		t.Errorf("a rate that nobody knows is 0: %s", none)
-	}
+	assert.NotContainsf(t, none, `"perSecond":[0`, "a rate that nobody knows is 0: %s", none)
 	l.err = nil
 	l.states["show-1"] = queue.State{Epoch: 1, Now: begin, Waiting: 77}
 	text(t)(d.ops.ReportNow(t.Context()))
@@ -186,9 +181,7 @@ func TestRoomsBeginAnew(t *testing.T) {
 	}
 	// Another count under the same epoch, which no room has, shows no negative rate.
 	l.at(4*time.Second, 2, 2)
-	if got := d.admitted(t).known(); len(got) != 2 {
-		t.Errorf("after a count that fell: %v", got)
-	}
+	assert.Len(t, d.admitted(t).known(), 2, "after a count that fell")
 	// A clock that was put back far resets the samples too.
 	l.at(-time.Hour, 2, 9)
 	if got := d.admitted(t); len(got.known()) != 0 || got.Until != begin.Add(-time.Hour).Unix() {
@@ -226,9 +219,7 @@ func TestNobodyWaitsForTheRooms(t *testing.T) {
 	d.run(t)
 	answered := sync.OnceFunc(func() { close(l.hang) })
 	t.Cleanup(answered) // before Run is waited for
-	if got := atOnce(t, "the report", func() string { return text(t)(d.ops.Report(t.Context())) }); !strings.Contains(got, `"rooms":{`) {
-		t.Errorf("the report has no rooms: %s", got)
-	}
+	assert.Contains(t, atOnce(t, "the report", func() string { return text(t)(d.ops.Report(t.Context())) }), `"rooms":{`, "the report has no rooms")
 	boxtest.WaitFor(t, "the shows", func() bool {
 		return strings.Contains(atOnce(t, "a report", func() string { return text(t)(d.ops.Report(t.Context())) }), `"eventId":"show-2"`)
 	})

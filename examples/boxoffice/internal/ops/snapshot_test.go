@@ -5,6 +5,9 @@ import (
 	"database/sql"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 	"github.com/millrace-go/millrace/internal/servicetest"
@@ -23,9 +26,7 @@ func TestOneSnapshot(t *testing.T) {
 		}
 		go func() {
 			a, err := d.ops.AuditNow(t.Context())
-			if err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, err)
 			done <- a
 		}()
 		// It has read the seats and the money, and is to read the payments yet.
@@ -35,9 +36,7 @@ func TestOneSnapshot(t *testing.T) {
 		d.Exec(t, `UPDATE payments SET amount = amount + 1`)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if a := <-done; !a.OK {
 		t.Errorf("%v: %+v", broken(a), a)
 	}

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/chat"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/ops"
 	"github.com/millrace-go/millrace/sse"
@@ -21,9 +24,7 @@ func TestStreams(t *testing.T) {
 	})
 	got := d.reported(t)["streams"]
 	want := `{"open":1,"members":2,"rooms":3,"leased":true,"hearing":false,"opened":4,"evicted":9,"slow":10,"outage":11,"refused":5,"away":6,"sent":7,"dropped":8}`
-	if string(got) != want {
-		t.Errorf("the streams are %s, want %s", got, want)
-	}
+	assert.Equalf(t, want, string(got), "the streams are %s", got)
 	if got, there := newDesk(t, nil).reported(t)["streams"]; there {
 		t.Errorf("without streams: %s", got)
 	}
@@ -42,9 +43,7 @@ func TestChat(t *testing.T) {
 	})
 	got := d.reported(t)["chat"]
 	want := `{"sockets":1,"rooms":2,"backlog":3,"sent":4,"stored":5,"toldLive":6,"dropped":7,"failed":8,"deadLettered":9}`
-	if string(got) != want {
-		t.Errorf("the chat is %s, want %s", got, want)
-	}
+	assert.Equalf(t, want, string(got), "the chat is %s", got)
 	if got, there := newDesk(t, nil).reported(t)["chat"]; there {
 		t.Errorf("without a chat: %s", got)
 	}
@@ -54,15 +53,9 @@ func TestChat(t *testing.T) {
 func (d *desk) reported(t *testing.T) (parts map[string]json.RawMessage) {
 	t.Helper()
 	report, err := d.ops.Report(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text, err := json.Marshal(report)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &parts); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &parts))
 	return parts
 }

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
@@ -16,23 +19,15 @@ import (
 // the time.
 func TestClaimOfLocked(t *testing.T) {
 	s, err := store.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "boxoffice.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, s.Close())
 	})
 	p, err := New(s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p.sql.NextDue = `SELECT 0` // SKIP LOCKED, which a file has not
 	x, err := NewExecutor(p, NewGateway("http://127.0.0.1:1", time.Second, 1), ExecutorConfig{Holder: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if batch, wait, err := x.claim(t.Context(), 1); err != nil || len(batch) > 0 || wait != x.cfg.Look {
 		t.Errorf("%d claimed, and the next look after %v: %v", len(batch), wait, err)
 	}

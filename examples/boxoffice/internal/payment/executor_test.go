@@ -10,6 +10,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
@@ -42,9 +45,7 @@ func TestOutcomes(t *testing.T) {
 	x, stop := execute(t, b, bank.url, nil)
 	settled(t, b, approved.ID, payment.Success)
 	settled(t, b, declined.ID, payment.Failed)
-	if got := b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, late.ID); got != payment.Processing {
-		t.Errorf("a charge without an answer is %s", got)
-	}
+	assert.Equal(t, payment.Processing, b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, late.ID), "a charge without an answer")
 	looked.Store(true)
 	settled(t, b, late.ID, payment.Success)
 	stop()
@@ -64,9 +65,7 @@ func TestOutcomes(t *testing.T) {
 	if byPayment[declined.ID].Type != events.PaymentFailed || byPayment[late.ID].Type != events.PaymentSuccess {
 		t.Errorf("%s, %s", byPayment[declined.ID].Type, byPayment[late.ID].Type)
 	}
-	if got := b.Query(t, `SELECT failure_reason FROM payments WHERE payment_id = $1`, declined.ID); got != "card_declined" {
-		t.Errorf("reason %q", got)
-	}
+	assert.Equal(t, "card_declined", b.Query(t, `SELECT failure_reason FROM payments WHERE payment_id = $1`, declined.ID), "reason")
 	if l := bank.ledger(t); l.Charges != 3 || l.Approved != 2 || l.Declined != 1 || l.DuplicateReferences != 0 {
 		t.Errorf("ledger: %+v", l)
 	}
@@ -91,12 +90,8 @@ func TestPayloads(t *testing.T) {
 			want = "paymentId paymentKey reservationId amount failureReason failedAt paymentType sagaId"
 		}
 		var fields map[string]any
-		if err := json.Unmarshal(e.Data, &fields); err != nil {
-			t.Fatal(err)
-		}
-		if names := strings.Fields(want); len(fields) != len(names) {
-			t.Errorf("%s: %v", e.Type, fields)
-		}
+		require.NoError(t, json.Unmarshal(e.Data, &fields))
+		assert.Lenf(t, fields, len(strings.Fields(want)), "%s", e.Type)
 		for _, name := range strings.Fields(want) {
 			if _, ok := fields[name]; !ok {
 				t.Errorf("%s lacks %s", e.Type, name)
@@ -135,9 +130,7 @@ func TestCrash(t *testing.T) {
 				http.DefaultClient.CloseIdleConnections()
 				control, err := b.Payments.Start(t.Context(), payment.Request{
 					Key: "control-" + card, Member: "bob", Type: events.ForMembership, Amount: payment.MembershipPrice, Card: boxtest.Approve})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				x, stop := execute(t, b, bank.url, nil)
 				settled(t, b, control.ID, payment.Success)
 				if got := b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, p.ID); got != payment.Processing {
@@ -162,13 +155,9 @@ func TestCrash(t *testing.T) {
 func chargeRequest(t *testing.T, url string, p payment.Payment, card string) *http.Request {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"amount": p.Amount, "currency": "KRW", "card": card, "reference": p.Type + ":" + p.ReferenceID})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/charges", strings.NewReader(string(body)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Header.Set("Idempotency-Key", p.Key)
 	return r
 }
@@ -183,9 +172,7 @@ func TestSoleHolderTakesOverAtOnce(t *testing.T) {
 	b.Exec(t, hour, q.ID, "another")
 	execute(t, b, bank.url, func(c *payment.ExecutorConfig) { c.Sole = true })
 	settled(t, b, p.ID, payment.Success)
-	if got := b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, q.ID); got != payment.Processing {
-		t.Errorf("another's claim was taken: %s", got)
-	}
+	assert.Equal(t, payment.Processing, b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, q.ID), "another's claim was taken")
 }
 
 func TestTwoExecutors(t *testing.T) {
@@ -212,9 +199,7 @@ func TestTwoExecutors(t *testing.T) {
 	close(release)
 	stop()
 	stopOther()
-	if n := len(about(b.Outbox.Take())) + len(about(other.Outbox.Take())); n != 1 {
-		t.Errorf("%d events", n)
-	}
+	assert.Equal(t, 1, len(about(b.Outbox.Take()))+len(about(other.Outbox.Take())), "events")
 	if l := bank.ledger(t); l.Charges != 1 {
 		t.Errorf("ledger: %+v", l)
 	}
@@ -255,9 +240,7 @@ func TestGatewayRefuses(t *testing.T) {
 		_, stop := execute(t, b, bank.url, nil)
 		settled(t, b, p.ID, payment.Failed)
 		stop()
-		if got := b.Query(t, `SELECT failure_reason FROM payments WHERE payment_id = $1`, p.ID); got != reason {
-			t.Errorf("reason %s, want %s", got, reason)
-		}
+		assert.Equal(t, reason, b.Query(t, `SELECT failure_reason FROM payments WHERE payment_id = $1`, p.ID), "reason")
 	}
 }
 
@@ -282,9 +265,7 @@ func TestRefusedQuestion(t *testing.T) {
 	boxtest.WaitFor(t, "the outcome", func() bool {
 		return b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, p.ID) != payment.Processing
 	})
-	if got := b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, p.ID); got != payment.Success {
-		t.Errorf("a payment that the gateway has charged is %s", got)
-	}
+	assert.Equal(t, payment.Success, b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, p.ID), "a payment that the gateway has charged")
 }
 
 // The gateway has a charge of another request under the payment's key, and the first call
@@ -299,9 +280,7 @@ func TestChargeOfAnotherRequest(t *testing.T) {
 		other := p
 		change(&other)
 		res, err := http.DefaultClient.Do(chargeRequest(t, bank.url, other, boxtest.Approve))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		res.Body.Close()
 		b.Exec(t, `UPDATE payments SET attempts = 1 WHERE payment_id = $1`, p.ID)
 		_, stop := execute(t, b, bank.url, nil)
@@ -330,17 +309,14 @@ func TestAnswerOfAnotherKey(t *testing.T) {
 			got = b.Query(t, `SELECT status || ' ' || refund_state FROM payments WHERE payment_id = $1`, p.ID)
 			return got != open || x.Status().Postponed >= before+3
 		})
-		if got != open {
-			t.Errorf("the payment is %s", got)
-		}
+		assert.Equal(t, open, got, "the payment")
 		bank.answer.Store(nil)
 	}
 	stays("PROCESSING NONE")
 	settled(t, b, p.ID, payment.Success)
 	bank.answer.Store(&refunded)
-	if _, err := b.Payments.Refund(t.Context(), "ann", p.ID); err != nil {
-		t.Fatal(err)
-	}
+	_, err := b.Payments.Refund(t.Context(), "ann", p.ID)
+	require.NoError(t, err)
 	stays("SUCCESS REQUESTED")
 	settled(t, b, p.ID, payment.Refunded)
 }
@@ -355,9 +331,7 @@ func TestGatewayTexts(t *testing.T) {
 		answer, err := json.Marshal(map[string]any{
 			"key": p.Key, "amount": p.Amount, "reference": p.Type + ":" + p.ReferenceID, "status": status, "id": long, "reason": long + "\x00",
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text := string(answer)
 		bank.answer.Store(&text)
 		if status != "DECLINED" {
@@ -386,9 +360,7 @@ func TestShutdownFinishesCalls(t *testing.T) {
 	<-began
 	time.AfterFunc(50*time.Millisecond, func() { close(release) })
 	stop()
-	if got := b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, p.ID); got != payment.Success {
-		t.Errorf("a call that was under way left the payment %s", got)
-	}
+	assert.Equal(t, payment.Success, b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, p.ID), "a call that was under way left the payment")
 }
 
 func TestExecutorConfig(t *testing.T) {

@@ -7,6 +7,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
@@ -49,9 +52,7 @@ func TestKey(t *testing.T) {
 			t.Errorf("%s under the key: %v", name, err)
 		}
 	}
-	if n := b.Query(t, `SELECT COUNT(*) FROM payments`); n != "1" {
-		t.Errorf("%s payments", n)
-	}
+	assert.Equal(t, "1", b.Query(t, `SELECT COUNT(*) FROM payments`), "payments")
 	// A card's number may be written in groups.
 	if p, err := b.Payments.Start(t.Context(), payment.Request{Key: "g", Member: "ann", Type: events.ForReservation, ReservationID: other.ID, Amount: other.Amount, Card: "4242 4242-4242 4242"}); err != nil || p.CardLast4 != "4242" {
 		t.Errorf("groups: %v", err)
@@ -71,20 +72,14 @@ func TestRefusals(t *testing.T) {
 	}
 	bad = request(r, "member")
 	bad.Member = "bob"
-	if err := start(bad); !errors.Is(err, booking.ErrNotFound) {
-		t.Errorf("somebody else's: %v", err)
-	}
+	assert.ErrorIs(t, start(bad), booking.ErrNotFound, "somebody else's")
 	bad = request(r, "unknown")
 	bad.ReservationID = "nothing"
-	if err := start(bad); !errors.Is(err, booking.ErrNotFound) {
-		t.Errorf("unknown: %v", err)
-	}
+	assert.ErrorIs(t, start(bad), booking.ErrNotFound, "unknown")
 	for _, card := range []string{"", "4111111111111111", "4242", "x"} {
 		bad = request(r, "card")
 		bad.Card = card
-		if err := start(bad); !errors.Is(err, payment.ErrUnknownCard) {
-			t.Errorf("card %q: %v", card, err)
-		}
+		assert.ErrorIsf(t, start(bad), payment.ErrUnknownCard, "card %q", card)
 	}
 	var ended *payment.HoldEndedError
 	over := b.Reserve(t, "ann", "A-2")
@@ -92,22 +87,17 @@ func TestRefusals(t *testing.T) {
 	if err := start(request(over, "over")); !errors.As(err, &ended) || ended.Status != booking.Pending {
 		t.Errorf("a hold that is over: %v", err)
 	}
-	if _, err := b.Booking.Cancel(t.Context(), "ann", r.ID); err != nil {
-		t.Fatal(err)
-	}
+	_, err := b.Booking.Cancel(t.Context(), "ann", r.ID)
+	require.NoError(t, err)
 	if err := start(request(r, "cancelled")); !errors.As(err, &ended) || ended.Status != booking.Cancelled || ended.Reason != booking.UserRequest {
 		t.Errorf("a cancelled reservation: %v", err)
 	}
 	// None of these has used up its key.
 	fine := b.Reserve(t, "ann", "A-3")
 	for _, key := range []string{"amount", "member", "unknown", "card", "over", "cancelled"} {
-		if n := b.Query(t, `SELECT COUNT(*) FROM payments WHERE payment_key = $1`, key); n != "0" {
-			t.Errorf("the refused request kept the key %s", key)
-		}
+		assert.Equalf(t, "0", b.Query(t, `SELECT COUNT(*) FROM payments WHERE payment_key = $1`, key), "the refused request kept the key %s", key)
 	}
-	if err := start(request(fine, "amount")); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, start(request(fine, "amount")))
 }
 
 func TestOnePaymentEach(t *testing.T) {
@@ -149,17 +139,13 @@ func TestConcurrentPosts(t *testing.T) {
 		}
 		wg.Go(func() {
 			p, err := box.Payments.Start(t.Context(), request(r, "same"))
-			if err != nil {
-				t.Errorf("post %d: %v", i, err)
-			}
+			assert.NoErrorf(t, err, "post %d", i)
 			ids[i] = p.ID
 		})
 	}
 	wg.Wait()
 	for _, id := range ids {
-		if id != ids[0] {
-			t.Fatalf("payments %v", ids)
-		}
+		require.Equalf(t, ids[0], id, "payments %v", ids)
 	}
 	settled(t, b, ids[0], payment.Success)
 	stop()
@@ -184,9 +170,7 @@ func TestConcurrentPosts(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if accepted != 1 {
-		t.Errorf("%d payments were accepted", accepted)
-	}
+	assert.Equal(t, 1, accepted, "payments were accepted")
 }
 
 func TestNoCardNumber(t *testing.T) {
@@ -194,16 +178,12 @@ func TestNoCardNumber(t *testing.T) {
 	b.Pay(t, b.Reserve(t, "ann", "A-1"), boxtest.Approve)
 	b.Pay(t, b.Reserve(t, "ann", "A-2"), boxtest.Timeout)
 	rows, err := b.Store.Reader().Query(`SELECT payment_id || ' ' || payment_key || ' ' || request_hash || ' ' || card || ' ' || card_last4 || ' ' || COALESCE(last_error, '') FROM payments`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer rows.Close()
 	n := 0
 	for rows.Next() {
 		var text string
-		if err := rows.Scan(&text); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Scan(&text))
 		if strings.Contains(text, boxtest.Approve) || strings.Contains(text, boxtest.Timeout) {
 			t.Errorf("a card's number is in %s", text)
 		}

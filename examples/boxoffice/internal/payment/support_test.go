@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/gateway"
@@ -50,9 +53,7 @@ func (b *bank) set(f func(r *http.Request) failure) { b.fault.Store(&f) }
 func newBank(t *testing.T) *bank {
 	t.Helper()
 	g, err := gateway.New(gateway.Config{Path: filepath.Join(t.TempDir(), "ledger.db"), MaxLatency: -1, SettleAfter: 2 * timeout})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b := &bank{}
 	real := g.Handler()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -89,9 +90,7 @@ func newBank(t *testing.T) *bank {
 		cancel()
 		running.Wait()
 		server.Close()
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, g.Close())
 	})
 	return b
 }
@@ -102,9 +101,7 @@ func (b *bank) ledger(t *testing.T) payment.Ledger {
 	g := payment.NewGateway(b.url, 10*time.Second, 1)
 	defer g.Close()
 	l, err := g.Ledger(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return l
 }
 
@@ -123,9 +120,7 @@ func executeWithin(t *testing.T, b *boxtest.Box, url string, timeout time.Durati
 		change(&cfg)
 	}
 	x, err := payment.NewExecutor(b.Payments, g, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- x.Run(ctx) }()
@@ -133,9 +128,7 @@ func executeWithin(t *testing.T, b *boxtest.Box, url string, timeout time.Durati
 	stop = func() {
 		once.Do(func() {
 			cancel()
-			if err := <-done; err != nil {
-				t.Errorf("the executor ended with %v", err)
-			}
+			assert.NoError(t, <-done, "the executor ended with")
 			g.Close()
 		})
 	}

@@ -6,6 +6,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
@@ -32,9 +35,7 @@ func transfer(r booking.Reservation, key, to string) payment.Request {
 func agreed(t *testing.T, b *boxtest.Box, req payment.Request) payment.Payment {
 	t.Helper()
 	p, err := b.Payments.Start(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if x, err := b.Payments.Accept(t.Context(), req.ToMember, p.ReferenceID); err != nil || x.Status != payment.Accepted {
 		t.Fatalf("%+v, %v", x, err)
 	}
@@ -79,9 +80,7 @@ func TestRefund(t *testing.T) {
 		t.Errorf("%+v, %v", back, err)
 	}
 	b.Deliver(t, all...)
-	if got := b.Status(t, r.ID) + ", " + b.Seat(t, "show-1", "A-1"); got != "CANCELLED REFUNDED, AVAILABLE" {
-		t.Error(got)
-	}
+	assert.Equal(t, "CANCELLED REFUNDED, AVAILABLE", b.Status(t, r.ID)+", "+b.Seat(t, "show-1", "A-1"))
 	if got, err := b.Payments.Refund(t.Context(), "ann", p.ID); err != nil || got.Status != payment.Refunded {
 		t.Errorf("again: %+v, %v", got, err)
 	}
@@ -98,13 +97,10 @@ func TestRefundOfKeyOfDots(t *testing.T) {
 		r := b.Reserve(t, "ann", seat)
 		p, err := b.Payments.Start(t.Context(), payment.Request{
 			Key: key, Member: "ann", Type: events.ForReservation, ReservationID: r.ID, Amount: r.Amount, Card: boxtest.Approve})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		settled(t, b, p.ID, payment.Success)
-		if _, err := b.Payments.Refund(t.Context(), "ann", p.ID); err != nil {
-			t.Fatal(err)
-		}
+		_, err = b.Payments.Refund(t.Context(), "ann", p.ID)
+		require.NoError(t, err)
 		settled(t, b, p.ID, payment.Refunded)
 	}
 }
@@ -121,9 +117,7 @@ func TestNotRefundable(t *testing.T) {
 		t.Errorf("FAILED: %v", err)
 	}
 	m, err := b.Payments.Start(t.Context(), payment.Request{Key: "m", Member: "ann", Type: events.ForMembership, Amount: payment.MembershipPrice, Card: boxtest.Approve})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b.Deliver(t, b.Paid(t, m))
 	if _, err := b.Payments.Refund(t.Context(), "ann", m.ID); !errors.As(err, &not) || not.Type != events.ForMembership {
 		t.Errorf("a membership: %v", err)
@@ -169,23 +163,18 @@ func TestTransfer(t *testing.T) {
 	r.MemberID = "bob"
 	again := agreed(t, b, transfer(r, "t3", "cid"))
 	b.Deliver(t, b.Paid(t, again))
-	if _, err := b.Booking.Get(t.Context(), "cid", r.ID); err != nil {
-		t.Error(err)
-	}
+	_, err := b.Booking.Get(t.Context(), "cid", r.ID)
+	assert.NoError(t, err)
 }
 
 func TestTransferRefusals(t *testing.T) {
 	b := boxtest.New(t)
 	r, _ := ticket(t, b, "ann", "A-1")
 	start := func(req payment.Request) error { _, err := b.Payments.Start(t.Context(), req); return err }
-	if err := start(transfer(r, "1", "ann")); !errors.Is(err, payment.ErrSelfTransfer) {
-		t.Errorf("to herself: %v", err)
-	}
+	assert.ErrorIs(t, start(transfer(r, "1", "ann")), payment.ErrSelfTransfer, "to herself")
 	bobs := transfer(r, "2", "cid")
 	bobs.Member = "bob"
-	if err := start(bobs); !errors.Is(err, booking.ErrNotFound) {
-		t.Errorf("somebody else's: %v", err)
-	}
+	assert.ErrorIs(t, start(bobs), booking.ErrNotFound, "somebody else's")
 	cheap := transfer(r, "3", "bob")
 	cheap.Amount = 1
 	var amount *payment.AmountError
@@ -196,12 +185,9 @@ func TestTransferRefusals(t *testing.T) {
 	if err := start(transfer(b.Reserve(t, "ann", "A-2"), "4", "bob")); !errors.As(err, &pending) {
 		t.Errorf("a hold: %v", err)
 	}
-	if _, err := b.Booking.Cancel(t.Context(), "ann", r.ID); err != nil {
-		t.Fatal(err)
-	}
-	if err := start(transfer(r, "5", "bob")); !errors.Is(err, payment.ErrRefunding) {
-		t.Errorf("a ticket that is being given back: %v", err)
-	}
+	_, err := b.Booking.Cancel(t.Context(), "ann", r.ID)
+	require.NoError(t, err)
+	assert.ErrorIs(t, start(transfer(r, "5", "bob")), payment.ErrRefunding, "a ticket that is being given back")
 }
 
 // The ticket is given back while the transfer's payment is in flight.
@@ -209,21 +195,14 @@ func TestTransferTooLate(t *testing.T) {
 	b := boxtest.New(t)
 	r, paid := ticket(t, b, "ann", "A-1")
 	p := agreed(t, b, transfer(r, "t", "bob"))
-	if _, err := b.Payments.Refund(t.Context(), "ann", paid.ID); err != nil {
-		t.Fatal(err)
-	}
+	_, err := b.Payments.Refund(t.Context(), "ann", paid.ID)
+	require.NoError(t, err)
 	b.Must(t, events.GroupTickets, b.Paid(t, p), "late")
-	if got := b.Refund(t, p) + ", " + b.Refund(t, paid); got != "REQUESTED LATE, REQUESTED USER_REQUEST" {
-		t.Error(got)
-	}
+	assert.Equal(t, "REQUESTED LATE, REQUESTED USER_REQUEST", b.Refund(t, p)+", "+b.Refund(t, paid))
 	all := ofType(b.Outbox.Take(), events.TransferCancelled)
-	if len(all) != 1 {
-		t.Fatalf("events: %v", all)
-	}
+	require.Len(t, all, 1, "events")
 	b.Deliver(t, append(all, b.PaidBack(t, paid), b.PaidBack(t, p))...)
-	if got := b.Status(t, r.ID); got != "CANCELLED REFUNDED" {
-		t.Error(got)
-	}
+	assert.Equal(t, "CANCELLED REFUNDED", b.Status(t, r.ID))
 	if s, err := b.Stats.All(t.Context()); err != nil || s["transfers_cancelled"] != 1 || s["refund_amount"] != 2*r.Amount {
 		t.Errorf("statistics: %v, %v", s, err)
 	}
@@ -236,16 +215,12 @@ func TestTransferDeclined(t *testing.T) {
 	req.Card = boxtest.Decline
 	p := agreed(t, b, req)
 	b.Must(t, events.GroupTickets, b.NotPaid(t, p), "cancelled")
-	if got := b.Query(t, `SELECT status || ' ' || reason FROM transfers`); got != "CANCELLED PAYMENT_FAILED" {
-		t.Error(got)
-	}
-	if _, err := b.Booking.Get(t.Context(), "ann", r.ID); err != nil {
-		t.Errorf("ann lost her ticket: %v", err)
-	}
+	assert.Equal(t, "CANCELLED PAYMENT_FAILED", b.Query(t, `SELECT status || ' ' || reason FROM transfers`))
+	_, err := b.Booking.Get(t.Context(), "ann", r.ID)
+	assert.NoError(t, err, "ann lost her ticket")
 	// And may try again.
-	if _, err := b.Payments.Start(t.Context(), transfer(r, "t2", "bob")); err != nil {
-		t.Error(err)
-	}
+	_, err = b.Payments.Start(t.Context(), transfer(r, "t2", "bob"))
+	assert.NoError(t, err)
 }
 
 func TestMembership(t *testing.T) {
@@ -258,9 +233,7 @@ func TestMembership(t *testing.T) {
 		t.Errorf("amount: %v", err)
 	}
 	p, err := b.Payments.Start(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	success := b.Paid(t, p)
 	b.Must(t, events.GroupTickets, success, "activated")
 	all := b.Outbox.Take()
@@ -277,9 +250,7 @@ func TestMembership(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Must(t, events.GroupTickets, b.NotPaid(t, p), "cancelled")
-	if got := b.Query(t, `SELECT COUNT(*) FROM memberships WHERE status = 'ACTIVE'`); got != "1" {
-		t.Errorf("%s memberships are active", got)
-	}
+	assert.Equal(t, "1", b.Query(t, `SELECT COUNT(*) FROM memberships WHERE status = 'ACTIVE'`), "memberships are active")
 }
 
 func TestUnknownTickets(t *testing.T) {
@@ -293,9 +264,7 @@ func TestUnknownTickets(t *testing.T) {
 			{events.PaymentFailed, events.NotPaid{PaymentID: "nobody's", PaymentType: typ}},
 		} {
 			ev, err := events.New(e.typ, "payment", "nobody's", "ann", true, e.data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			check := func(ev event.Event) {
 				if _, err := b.Handle(t.Context(), events.GroupTickets, ev); fault.Of(err) != fault.Permanent {
 					t.Errorf("%s of a %s: %v", e.typ, typ, err)

@@ -8,6 +8,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
@@ -54,15 +57,11 @@ func transferNow(t *testing.T, b *boxtest.Box) string {
 func TestConsent(t *testing.T) {
 	b, bank := boxtest.New(t), newBank(t)
 	r, p := offer(t, b)
-	if got := told(t, b.Outbox.Take()); got != "bob OFFERED" {
-		t.Errorf("told: %s", got)
-	}
+	assert.Equal(t, "bob OFFERED", told(t, b.Outbox.Take()), "told")
 	execute(t, b, bank.url, nil)
 	other := b.Pay(t, b.Reserve(t, "cid", "B-1"), boxtest.Approve) // due payments are carried out
 	settled(t, b, other.ID, payment.Success)
-	if l := bank.ledger(t); l.Charges != 1 {
-		t.Fatalf("%d charges before the consent", l.Charges)
-	}
+	require.EqualValues(t, 1, bank.ledger(t).Charges, "charges before the consent")
 	for _, member := range []string{"ann", "cid"} {
 		if _, err := b.Payments.Accept(t.Context(), member, p.ReferenceID); !errors.Is(err, payment.ErrNoTransfer) {
 			t.Errorf("%s accepts: %v", member, err)
@@ -76,16 +75,10 @@ func TestConsent(t *testing.T) {
 	}
 	settled(t, b, p.ID, payment.Success)
 	all := b.Outbox.Take()
-	if got := told(t, all); got != "ann ACCEPTED" {
-		t.Errorf("told: %s", got)
-	}
+	assert.Equal(t, "ann ACCEPTED", told(t, all), "told")
 	b.Must(t, events.GroupTickets, ofType(all, events.PaymentSuccess)[0], "transferred")
-	if got := told(t, b.Outbox.Take()); got != "ann COMPLETED, bob COMPLETED" {
-		t.Errorf("told: %s", got)
-	}
-	if got := b.Query(t, `SELECT member_id || ' ' || generation FROM reservations WHERE reservation_id = $1`, r.ID); got != "bob 2" {
-		t.Error(got)
-	}
+	assert.Equal(t, "ann COMPLETED, bob COMPLETED", told(t, b.Outbox.Take()), "told")
+	assert.Equal(t, "bob 2", b.Query(t, `SELECT member_id || ' ' || generation FROM reservations WHERE reservation_id = $1`, r.ID))
 	for _, member := range []string{"ann", "bob"} {
 		list, err := b.Payments.Transfers(t.Context(), member)
 		if err != nil || len(list) != 1 || list[0].Status != payment.Completed || list[0].ShowID != "show-1" || !slices.Equal(list[0].SeatIDs, []string{"A-1"}) || list[0].SettledAt.IsZero() {
@@ -106,9 +99,7 @@ func TestNoConsentNoTicket(t *testing.T) {
 	b := boxtest.New(t)
 	r, p := offer(t, b)
 	b.Must(t, events.GroupTickets, b.Paid(t, p), "late")
-	if got := b.Query(t, `SELECT member_id FROM reservations WHERE reservation_id = $1`, r.ID) + " " + b.Refund(t, p); got != "ann REQUESTED LATE" {
-		t.Error(got)
-	}
+	assert.Equal(t, "ann REQUESTED LATE", b.Query(t, `SELECT member_id FROM reservations WHERE reservation_id = $1`, r.ID)+" "+b.Refund(t, p))
 }
 
 func TestDeclineAndWithdraw(t *testing.T) {
@@ -142,12 +133,8 @@ func TestDeclineAndWithdraw(t *testing.T) {
 				}
 			}
 			all := b.Outbox.Take()
-			if got := told(t, all); got != c.told {
-				t.Errorf("told: %s", got)
-			}
-			if got := transferNow(t, b); got != "CANCELLED "+want+" FAILED OFFER_"+want {
-				t.Error(got)
-			}
+			assert.Equal(t, c.told, told(t, all), "told")
+			assert.Equal(t, "CANCELLED "+want+" FAILED OFFER_"+want, transferNow(t, b))
 			b.Deliver(t, all...)
 			var decided *payment.DecidedError
 			if _, err := b.Payments.Accept(t.Context(), "bob", p.ReferenceID); !errors.As(err, &decided) || decided.Reason != want {
@@ -157,9 +144,8 @@ func TestDeclineAndWithdraw(t *testing.T) {
 				t.Errorf("statistics: %v, %v", s, err)
 			}
 			// The ticket can be offered again.
-			if _, err := b.Payments.Start(t.Context(), transfer(r, "t2", "cid")); err != nil {
-				t.Error(err)
-			}
+			_, err := b.Payments.Start(t.Context(), transfer(r, "t2", "cid"))
+			assert.NoError(t, err)
 		})
 	}
 }
@@ -176,15 +162,9 @@ func TestOfferExpires(t *testing.T) {
 	b.Exec(t, `UPDATE payments SET next_attempt_at = 1 WHERE payment_id = $1`, p.ID)
 	execute(t, b, bank.url, nil)
 	settled(t, b, p.ID, payment.Failed)
-	if got := transferNow(t, b); got != "CANCELLED EXPIRED FAILED OFFER_EXPIRED" {
-		t.Error(got)
-	}
-	if got := told(t, b.Outbox.Take()); got != "ann EXPIRED, bob EXPIRED" {
-		t.Errorf("told: %s", got)
-	}
-	if l := bank.ledger(t); l.Charges != 0 {
-		t.Errorf("%d charges", l.Charges)
-	}
+	assert.Equal(t, "CANCELLED EXPIRED FAILED OFFER_EXPIRED", transferNow(t, b))
+	assert.Equal(t, "ann EXPIRED, bob EXPIRED", told(t, b.Outbox.Take()), "told")
+	assert.EqualValues(t, 0, bank.ledger(t).Charges, "charges")
 }
 
 // Of accepting, declining, withdrawing and expiring at once, one happens.
@@ -248,46 +228,34 @@ func TestAcceptTooLate(t *testing.T) {
 	b := boxtest.New(t)
 	r, p := offer(t, b)
 	b.Outbox.Take()
-	if _, err := b.Booking.Cancel(t.Context(), "ann", r.ID); err != nil {
-		t.Fatal(err)
-	}
+	_, err := b.Booking.Cancel(t.Context(), "ann", r.ID)
+	require.NoError(t, err)
 	if _, err := b.Payments.Accept(t.Context(), "bob", p.ReferenceID); !errors.Is(err, payment.ErrRefunding) {
 		t.Errorf("%v", err)
 	}
-	if got := transferNow(t, b); got != "CANCELLED LATE FAILED OFFER_LATE" {
-		t.Error(got)
-	}
-	if got := told(t, b.Outbox.Take()); got != "ann FAILED, bob FAILED" {
-		t.Errorf("told: %s", got)
-	}
+	assert.Equal(t, "CANCELLED LATE FAILED OFFER_LATE", transferNow(t, b))
+	assert.Equal(t, "ann FAILED, bob FAILED", told(t, b.Outbox.Take()), "told")
 }
 
 func TestAcceptAfterRefund(t *testing.T) {
 	b := boxtest.New(t)
 	r, p := offer(t, b)
 	paid, err := b.Payments.Get(t.Context(), "ann", b.Query(t, `SELECT payment_id FROM reservations WHERE reservation_id = $1`, r.ID))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.Payments.Refund(t.Context(), "ann", paid.ID); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	_, err = b.Payments.Refund(t.Context(), "ann", paid.ID)
+	require.NoError(t, err)
 	b.Deliver(t, b.PaidBack(t, paid))
 	var not *payment.NotConfirmedError
 	if _, err := b.Payments.Accept(t.Context(), "bob", p.ReferenceID); !errors.As(err, &not) || not.Status != booking.Cancelled {
 		t.Errorf("%v", err)
 	}
-	if got := transferNow(t, b); got != "CANCELLED LATE FAILED OFFER_LATE" {
-		t.Error(got)
-	}
+	assert.Equal(t, "CANCELLED LATE FAILED OFFER_LATE", transferNow(t, b))
 }
 
 func TestMemberships(t *testing.T) {
 	b := boxtest.New(t)
 	p, err := b.Payments.Start(t.Context(), payment.Request{Key: "m", Member: "ann", Type: events.ForMembership, Amount: payment.MembershipPrice, Card: boxtest.Approve})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	isMember := func(member string, want bool) {
 		t.Helper()
 		if is, err := b.Payments.IsMember(t.Context(), member); err != nil || is != want {

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/routes"
 )
@@ -24,9 +25,7 @@ func TestMux(t *testing.T) {
 	}
 	mux.Handle("GET /a/{id}", said("a"))
 	mux.HandleFunc("POST /b", said("b").ServeHTTP)
-	if got := mux.Patterns(); !slices.Equal(got, []string{"GET /a/{id}", "POST /b"}) {
-		t.Errorf("%q", got)
-	}
+	assert.Equal(t, []string{"GET /a/{id}", "POST /b"}, mux.Patterns())
 	for _, c := range []struct{ method, path, pattern, body string }{
 		{"GET", "/a/1", "GET /a/{id}", "a1"}, {"POST", "/b", "POST /b", "b"},
 	} {
@@ -54,7 +53,5 @@ func TestRefused(t *testing.T) {
 		}()
 		mux.Handle("GET nowhere{", http.NotFoundHandler())
 	}()
-	if got := mux.Patterns(); len(got) != 0 {
-		t.Errorf("%q", got)
-	}
+	assert.Empty(t, mux.Patterns())
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/coalesce/driver"
@@ -63,9 +65,7 @@ func TestScenario08LowCapExhausted(t *testing.T) {
 			store := memratelimit.New()
 			run(t, func() *ratelimit.Limiter {
 				l, err := ratelimit.New(store, ratelimit.Config{Limits: limits, Logger: quiet})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				return l
 			})
 		})
@@ -105,9 +105,7 @@ func TestScenario14Cluster(t *testing.T) {
 				budgetScripts(t, l, strict)
 			}
 			store, err := rediscoalesce.New(client, rediscoalesce.Config{Prefix: name + ":"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			t.Cleanup(func() {
 				for _, key := range []string{"lock", "ver", "again"} {
 					check(t, "remove the keys", client.Del(context.Background(), name+":{"+name+"}:"+key).Err())
@@ -123,16 +121,12 @@ func TestScenario14Cluster(t *testing.T) {
 func oneOfEachNode(t *testing.T, client redis.UniversalClient) map[string]string {
 	t.Helper()
 	cluster, ok := client.(*redis.ClusterClient)
-	if !ok {
-		t.Fatalf("it is no Cluster: a %T", client)
-	}
+	require.Truef(t, ok, "it is no Cluster: a %T", client)
 	names := map[string]string{}
 	eventually(t, "each of three nodes has a name", func() bool {
 		name := unique()
 		node, err := cluster.MasterForKey(t.Context(), "{"+name+"}:global")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		names[node.Options().Addr] = name
 		return len(names) == 3
 	})
@@ -151,9 +145,7 @@ func budgetScripts(t *testing.T, l *ratelimit.Limiter, strict bool) {
 			}
 			return d.Allowed
 		})
-		if err := d.Permit.Return(t.Context()); err != nil {
-			t.Errorf("give it back, strict %v: %v", strict, err)
-		}
+		assert.NoErrorf(t, d.Permit.Return(t.Context()), "give it back, strict %v", strict)
 	}
 	if used := l.Stats().DayUsed; used < 1 {
 		t.Errorf("the day has used %d, strict %v", used, strict)
@@ -165,9 +157,7 @@ func budgetScripts(t *testing.T, l *ratelimit.Limiter, strict bool) {
 func coalesceScripts(t *testing.T, store driver.Store, key string) {
 	t.Helper()
 	c, err := coalesce.New(store, coalesce.Config{HighTTL: time.Hour, LowTTL: time.Hour, VersionTTL: 2 * time.Hour, Timeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	request := func(ask func(context.Context, string, coalesce.Priority) (coalesce.Decision, error), p coalesce.Priority, want driver.Outcome) int64 {
 		t.Helper()
 		d, err := ask(t.Context(), key, p)

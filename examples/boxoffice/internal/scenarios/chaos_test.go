@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/bus"
@@ -138,16 +139,12 @@ func chaosHere(t *testing.T) {
 	url := "sqlite://" + freshFile(t)
 	box := boxtest.Open(t, url)
 	b, err := openFile(t.Context(), box.Store, url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { check(t, "close the bus", b.Close()) })
 	check(t, "declare topics", b.Declare(t.Context(), artist.Topics()...))
 
 	api, err := upstream.New(upstream.Config{BodyBytes: 2000, Limit: hardLimit})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	arrived := make(chan string, 1000)
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.Header.Get(upstream.HeaderInstance) == "killed" {
@@ -160,9 +157,7 @@ func chaosHere(t *testing.T) {
 	t.Cleanup(server.Close)
 
 	w, err := newWorker(box.Store, b, server.URL, "other")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w.box, w.api = box, api
 	t.Cleanup(w.closeBudget)
 	start(t, "mirror", w.mirror.Run)
@@ -174,9 +169,7 @@ func chaosHere(t *testing.T) {
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), childDB+"="+url, childAPI+"="+server.URL)
 	child.Stderr = os.Stderr
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, child.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- child.Wait() }()
 	defer child.Process.Kill() //nolint:errcheck // it is dead unless the test fails
@@ -200,9 +193,7 @@ func chaosHere(t *testing.T) {
 	}
 
 	r, err := bus.NewRunner(b, bus.RunnerConfig{Logger: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	check(t, "add the worker", r.Add(w.worker.Pair(nil)))
 	start(t, "the other worker", r.Run)
 	eventually(t, "the other worker has done all", func() bool { return w.behind(t, artist.TopicHigh) == 0 })

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/redistest"
 )
@@ -28,14 +29,10 @@ func startCluster(t testing.TB) *ownCluster {
 	}
 	for i, client := range clients {
 		from, to := 16384*i/3, 16384*(i+1)/3-1
-		if err := client.Do(t.Context(), "CLUSTER", "ADDSLOTSRANGE", from, to).Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, client.Do(t.Context(), "CLUSTER", "ADDSLOTSRANGE", from, to).Err())
 		host, port, _ := strings.Cut(c.nodes[0].Address, ":")
 		if i > 0 {
-			if err := client.Do(t.Context(), "CLUSTER", "MEET", host, port).Err(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, client.Do(t.Context(), "CLUSTER", "MEET", host, port).Err())
 		}
 	}
 	c.serves()

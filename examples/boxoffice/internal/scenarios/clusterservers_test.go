@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // scriptsOnServers runs a crowd on an office whose Redis is a Cluster of its own: the
@@ -25,9 +27,7 @@ func scriptsOnServers(t *testing.T) {
 	for _, node := range c.nodes {
 		client := openRedis(t, node.URL())
 		said, err := client.Info(t.Context(), "everything").Result()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if strings.Contains(said, "errorstat_CROSSSLOT") {
 			t.Errorf("%s refused keys of two slots:\n%s", node.Address, said[strings.Index(said, "# Errorstats"):])
 		}

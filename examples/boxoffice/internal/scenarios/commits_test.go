@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
 	"github.com/millrace-go/millrace/outbox/mysqloutbox"
@@ -29,14 +31,10 @@ func TestScenario17OutOfOrderCommits(t *testing.T) {
 	columns(t, func(t *testing.T) {
 		path, db := servicetest.SQLite(t)
 		reader, err := sqlitedb.OpenReader(path, sqlitedb.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { check(t, "close the reader", reader.Close()) })
 		store, err := sqliteoutbox.New(db, sqliteoutbox.Config{Reader: reader})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		check(t, "make the tables", store.Migrate(t.Context()))
 		outboxtest.RunStress(figures{t}, outboxtest.StressConfig{
 			Store: store, DB: db, Unrelated: reader, UnrelatedReads: true, Duration: span, UnrelatedFor: span * 3 / 4, MaxDelay: time.Millisecond,
@@ -48,9 +46,7 @@ func TestScenario17OutOfOrderCommits(t *testing.T) {
 			db := servicetest.Postgres(t)
 			db.SetMaxOpenConns(24)
 			store, err := pgoutbox.New(db, pgoutbox.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			check(t, "make the tables", store.Migrate(t.Context()))
 			outboxtest.RunStress(figures{t}, outboxtest.StressConfig{Store: store, DB: db, Unrelated: db, Duration: span, UnrelatedFor: span * 3 / 4, Naive: true})
 		})
@@ -59,9 +55,7 @@ func TestScenario17OutOfOrderCommits(t *testing.T) {
 			db := server.DB(t)
 			db.SetMaxOpenConns(24)
 			store, err := mysqloutbox.New(db, mysqloutbox.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			check(t, "make the tables", store.Migrate(t.Context()))
 			outboxtest.RunStress(figures{t}, outboxtest.StressConfig{Store: store, DB: db, Unrelated: db, Duration: span, UnrelatedFor: span * 3 / 4, Naive: true})
 		})

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/mysqlbus"
@@ -56,9 +57,7 @@ func startDrill(t *testing.T, ctx context.Context, name string) (*pair.Pair, *dr
 	if errors.Is(err, pair.ErrNoCommand) {
 		servicetest.Missing(t, err.Error())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { check(t, "end the servers", p.Close()) })
 	d := newDrill(t, ctx, p)
 	d.run(ctx)
@@ -76,9 +75,7 @@ func failover(t *testing.T, name string) {
 	defer cancel()
 	p, d := startDrill(t, ctx, name)
 	d.commits(ctx, lag)
-	if err := p.Lag(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Lag(ctx))
 	// The rows to be lost are read, published and settled, except for those in flight.
 	d.commits(ctx, lag)
 	d.through(ctx, p.Primary)
@@ -96,9 +93,7 @@ func TestPowerLossWithRelaxedFlushing(t *testing.T) {
 			defer cancel()
 			p, d := startDrill(t, ctx, db)
 			d.commits(ctx, lag)
-			if err := p.Freeze(ctx); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, p.Freeze(ctx))
 			d.commits(ctx, lag)
 			d.through(ctx, p.Primary)
 			d.ends(ctx, "power loss", p.Primary, p.Lose)
@@ -180,9 +175,7 @@ func newDrill(t *testing.T, ctx context.Context, p *pair.Pair) *drill {
 	}
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	var err error
 	d.pool, err = p.Open(p.URL)

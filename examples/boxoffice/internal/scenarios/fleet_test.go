@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/membus"
 	"github.com/millrace-go/millrace/coalesce"
@@ -54,9 +57,7 @@ func TestScenario03Herd(t *testing.T) {
 	}
 	eachFleet(t, func(t *testing.T, all []*coalesce.Coalescer) {
 		published := ask(t, all, 1000)
-		if len(published) != 1 {
-			t.Fatalf("%d publishes: %v", len(published), published)
-		}
+		require.Len(t, published, 1, "publishes")
 		last := published[0]
 		if released, err := all[9].Release(t.Context(), last.Key, last.Priority, last.Version); !released || err != nil {
 			t.Fatalf("the run is over: %v, %v", released, err)
@@ -64,17 +65,13 @@ func TestScenario03Herd(t *testing.T) {
 
 		box := boxtest.Open(t, "sqlite://"+freshFile(t))
 		b, err := bus.Open(t.Context(), "mem://", membus.Scheme())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { check(t, "close the bus", b.Close()) })
 		check(t, "declare topics", b.Declare(t.Context(), artist.Topics()...))
 		var mirrors []*artist.Mirror
 		for _, c := range all {
 			m, err := artist.New(box.Store, c, b.Publisher(), artist.Config{ReadTimeout: time.Minute, AskTimeout: time.Minute, Logger: quiet})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			start(t, "mirror", m.Run)
 			mirrors = append(mirrors, m)
 		}
@@ -97,9 +94,7 @@ func TestScenario03Herd(t *testing.T) {
 			}
 			return answered >= int64(len(mirrors))
 		})
-		if n := lagOf(t, b, artist.TopicHigh); n != 1 {
-			t.Errorf("%d events for one artist", n)
-		}
+		assert.Equal(t, 1, lagOf(t, b, artist.TopicHigh), "events for one artist")
 	})
 }
 
@@ -111,9 +106,7 @@ func TestScenario12TenInstances(t *testing.T) {
 	eachFleet(t, func(t *testing.T, all []*coalesce.Coalescer) {
 		for round := range 20 {
 			published := ask(t, all, len(all))
-			if len(published) != 1 {
-				t.Fatalf("round %d: %d publishes: %v", round, len(published), published)
-			}
+			require.Lenf(t, published, 1, "round %d: %d publishes", round, len(published))
 			last := published[0]
 			if _, again, err := all[round%len(all)].Done(t.Context(), last.Key, last.Priority, last.Version); again || err != nil {
 				t.Fatalf("round %d: one more run: %v, %v", round, again, err)
@@ -156,9 +149,7 @@ func versions(t *testing.T, all []*coalesce.Coalescer, each int) (list []int64) 
 
 func growing(t *testing.T, list []int64, want int) {
 	t.Helper()
-	if len(list) != want {
-		t.Errorf("%d versions, want %d", len(list), want)
-	}
+	assert.Len(t, list, want, "versions")
 	for i := 1; i < len(list); i++ {
 		if list[i] <= list[i-1] {
 			t.Errorf("version %d is %d, after %d", i, list[i], list[i-1])
@@ -185,9 +176,7 @@ func TestScenario13Versions(t *testing.T) {
 		var list []int64
 		for round := range 4 {
 			if round > 0 {
-				if err := client.FlushAll(t.Context()).Err(); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, client.FlushAll(t.Context()).Err())
 			}
 			list = append(list, versions(t, all, each)...)
 		}

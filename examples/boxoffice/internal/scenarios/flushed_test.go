@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/crowd"
 	"github.com/millrace-go/millrace/internal/pgdb"
 	"github.com/millrace-go/millrace/internal/sqlitedb"
@@ -72,9 +74,7 @@ func (c *comments) some(t testing.TB, n int64) {
 func flushed(t *testing.T, o *office, db *sql.DB, lose func()) {
 	c := o.comment(4)
 	count := func(query string) (n int64) {
-		if err := db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, db.QueryRowContext(t.Context(), query).Scan(&n))
 		return n
 	}
 	some := int64(often(t, 150, 40))
@@ -91,9 +91,7 @@ func flushed(t *testing.T, o *office, db *sql.DB, lose func()) {
 	}
 	shown := func() int64 {
 		var s struct{ CommentCount int64 }
-		if err := o.json(http.MethodGet, o.apis()[0]+"/api/shows/show-1", "", nil, &s); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, o.json(http.MethodGet, o.apis()[0]+"/api/shows/show-1", "", nil, &s))
 		return s.CommentCount
 	}
 	total := `SELECT COALESCE(SUM(total), 0) FROM count_totals WHERE counter = 'comment' AND counter_key = 'show-1'`
@@ -101,9 +99,7 @@ func flushed(t *testing.T, o *office, db *sql.DB, lose func()) {
 	// One more change shows that no earlier one is still in flight: the flusher takes
 	// changes in order, and this comes last.
 	token := o.login(o.apis()[0], "last")
-	if err := o.json(http.MethodPost, o.apis()[0]+"/api/shows/show-1/comments", token, strings.NewReader(`{"text":"last"}`), nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, o.json(http.MethodPost, o.apis()[0]+"/api/shows/show-1/comments", token, strings.NewReader(`{"text":"last"}`), nil))
 	eventually(t, "the last comment is counted", func() bool { return count(total) >= rows+1 })
 	if n := count(total); n != rows+1 {
 		t.Errorf("the total is %d, want that of the %d rows", n, rows+1)
@@ -119,18 +115,14 @@ func TestScenario24RedisFlushed(t *testing.T) {
 		// The state of the embedded Redis is in the office's process, and is lost with it.
 		o := openOffice(t, officePlan{})
 		db, err := sqlitedb.OpenReader(filepath.Join(o.dir, "boxoffice.db"), sqlitedb.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { check(t, "close the reader", db.Close()) })
 		flushed(t, o, db, func() { o.kill("office"); o.start("office") })
 	}, func(t *testing.T) {
 		c := startCluster(t)
 		o := openOffice(t, officePlan{processes: apart(), redis: func(testing.TB) string { return c.url() }})
 		db, err := pgdb.Open(o.db)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { check(t, "close the pool", db.Close()) })
 		flushed(t, o, db, c.flush)
 	})

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/coalesce/rediscoalesce"
@@ -40,24 +41,16 @@ func startInstances(t *testing.T) (all []*instance, client redis.UniversalClient
 	client = openRedis(t, url)
 	prefix = redistest.Prefix(t, client)
 	given, err := json.Marshal([]string{url, prefix})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for range 10 {
 		cmd := exec.Command(os.Args[0]) // it ends with its input
 		cmd.Env = append(os.Environ(), childInstance+"="+string(given))
 		cmd.Stderr = os.Stderr
 		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
 		t.Cleanup(func() {
 			check(t, "close an instance's input", in.Close()) // ends it
 			check(t, "an instance", cmd.Wait())
@@ -154,9 +147,7 @@ func versionsOfProcesses(t *testing.T) {
 	}
 	running.Wait()
 	var list []int64
-	if err := client.LRange(t.Context(), prefix+"taken", 0, -1).ScanSlice(&list); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, client.LRange(t.Context(), prefix+"taken", 0, -1).ScanSlice(&list))
 	growing(t, list, each*len(all))
 	measured(t, "%d versions taken by %d processes, each above the last", len(list), len(all))
 }
@@ -180,9 +171,7 @@ func releaseByProcesses(t *testing.T) {
 			})
 		}
 		running.Wait()
-		if done != 1 {
-			t.Fatalf("round %d: %d of %d processes released it, want one", round, done, len(all))
-		}
+		require.Equalf(t, 1, done, "round %d: %d of %d processes released it, want one", round, done, len(all))
 	}
 	measured(t, "%d rounds, %d processes each: one release", often, len(all))
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/launch"
 	"github.com/millrace-go/millrace/internal/pgdb"
 )
@@ -25,9 +27,7 @@ func TestScenario18Kills(t *testing.T) {
 		// it, and then the relay alone between its publish and its cursor.
 		kills, relays := often(t, 90, 3), often(t, 10, 1)
 		chaos, err := launch.Build(t.Context(), t.TempDir(), "github.com/millrace-go/millrace/proof/cmd/chaos")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		cmd := exec.CommandContext(t.Context(), chaos, "--plain", "--kills", strconv.Itoa(kills),
 			"--relay-kills", strconv.Itoa(relays), "--seed", strconv.Itoa(killSeed), "--concurrency", "24")
 		var out bytes.Buffer
@@ -39,9 +39,7 @@ func TestScenario18Kills(t *testing.T) {
 	}, func(t *testing.T) {
 		o := openOffice(t, officePlan{processes: apart(), hold: 20 * time.Second})
 		db, err := pgdb.Open(o.db)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { check(t, "close the pool", db.Close()) })
 		v := o.visit(24, killSeed, o.apis()...)
 		v.some(3)
@@ -63,9 +61,7 @@ func TestScenario18Kills(t *testing.T) {
 				// shows that the last one was hit.
 				victim = o.called("worker")[draw.IntN(2)]
 				var holder string
-				if err := db.QueryRowContext(t.Context(), flusherLease).Scan(&holder); err != nil {
-					t.Fatalf("who flushes: %v", err)
-				}
+				require.NoError(t, db.QueryRowContext(t.Context(), flusherLease).Scan(&holder), "who flushes")
 				flushers[holder] = true
 			}
 			o.kill(victim)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/memqueue"
@@ -196,9 +198,7 @@ func TestScenario21Million(t *testing.T) {
 	n := often(t, million, 30_000)
 	columns(t, func(t *testing.T) {
 		store, err := memqueue.New(memqueue.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		l := newLine(t, store, n)
 		l.die = func() { l.rules.Seen = time.Microsecond }
 		l.tour(nil)
@@ -211,9 +211,7 @@ func TestScenario21Million(t *testing.T) {
 				nodes := open()
 				url := (&ownCluster{nodes: nodes}).url()
 				store, err := redisqueue.New(openRedis(t, url), redisqueue.Config{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				l := newLine(t, store, n)
 				l.die = func() { forgetSeen(t, nodes) }
 				l.tour(func() time.Duration { return scriptTimes(t, nodes) })
@@ -230,9 +228,7 @@ func forgetSeen(t *testing.T, nodes []*redistest.Server) {
 	for _, node := range nodes {
 		client := openRedis(t, node.URL())
 		keys, err := client.Keys(t.Context(), "*{e}:seen:*").Result()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, key := range keys {
 			deleted++
 			check(t, "delete a bitmap", client.Unlink(t.Context(), key).Err())
@@ -252,9 +248,7 @@ func scriptTimes(t *testing.T, nodes []*redistest.Server) (p99 time.Duration) {
 	for _, node := range nodes {
 		client := openRedis(t, node.URL())
 		reply, err := client.Do(t.Context(), "LATENCY", "HISTOGRAM", "eval", "evalsha").Result()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, command := range pairs(t, reply) {
 			fields := pairs(t, command)
 			calls, _ := fields["calls"].(int64)
@@ -270,9 +264,7 @@ func scriptTimes(t *testing.T, nodes []*redistest.Server) (p99 time.Duration) {
 				}
 			}
 		}
-		if err := client.Do(t.Context(), "CONFIG", "RESETSTAT").Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, client.Do(t.Context(), "CONFIG", "RESETSTAT").Err())
 	}
 	if p99 == 0 {
 		t.Error("no script ran: the histogram is empty")

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
@@ -37,9 +39,7 @@ func slowDatabaseInABubble(t *testing.T) {
 			return w.behind(t, artist.TopicHigh) == artists && w.box.Query(t, `SELECT COUNT(*) FROM artists`) == strconv.Itoa(artists)
 		})
 		tx, err := w.box.Store.DB().BeginTx(t.Context(), &sql.TxOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r := w.works(t)
 		opened, paused := false, false
 		reads := &waits{}
@@ -68,9 +68,7 @@ func slowDatabaseInABubble(t *testing.T) {
 				t.Errorf("artist %d is %s", i+1, v.Freshness)
 			}
 		}
-		if w.breaker(t) != 0 {
-			t.Error("the breaker did not close")
-		}
+		assert.EqualValues(t, 0, w.breaker(t), "the breaker did not close")
 		// High keeps its target again.
 		w.get(t, "100")
 		if took := eventually(t, "the next artist is there", func() bool { return w.get(t, "100").Freshness == artist.Fresh }); took > 3*time.Second {
@@ -121,9 +119,7 @@ func unchangedInABubble(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if n := w.kept(t).Calls; n != 2 {
-			t.Errorf("%d calls of the upstream, want 2", n)
-		}
+		assert.EqualValues(t, 2, w.kept(t).Calls, "calls of the upstream")
 	})
 }
 
@@ -203,9 +199,7 @@ func slowBrokerInABubble(t *testing.T) {
 			readers.Go(func() { reads.get(t, w.mirror, strconv.Itoa(1+i%50)) })
 		}
 		readers.Wait()
-		if n := broker.published.Load() - before; n != 0 {
-			t.Errorf("%d events had been published when the reads were answered", n)
-		}
+		assert.EqualValues(t, 0, broker.published.Load()-before, "events had been published when the reads were answered")
 		if v := w.get(t, "1"); v.Freshness != artist.Stale || v.Snapshot == nil {
 			t.Errorf("what is there is served meanwhile: %s", v.Freshness)
 		}

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/kafkabus"
 	"github.com/millrace-go/millrace/coalesce"
@@ -52,9 +54,7 @@ func openMirror(t *testing.T, latency time.Duration, p officePlan) *mirror {
 	}
 	t.Cleanup(func() { check(t, "close the bus", m.kafka.Close()) })
 	locks, err := rediscoalesce.New(openRedis(t, m.redis), rediscoalesce.Config{Prefix: m.prefix + "upd:"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if m.locks, err = coalesce.New(locks, coalesce.Config{Timeout: time.Minute}); err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/launch"
 	"github.com/millrace-go/millrace/examples/boxoffice/upstream"
 	"github.com/millrace-go/millrace/internal/redistest"
@@ -103,16 +105,12 @@ func openOffice(t testing.TB, p officePlan) *office {
 		env[name] = value
 	}
 	logs, err := os.Create(filepath.Join(o.dir, "office.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	// Short, as some fans wait for it to end.
 	o.launch = &launch.Office{Program: program.boxoffice(t), Dir: o.dir, Env: env, Hold: cmp.Or(p.hold, 8*time.Second), Admin: launch.NewAdminToken(), Log: logs}
 	t.Cleanup(func() { o.close(logs) })
 	gateway, err := o.launch.StartGateway(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	o.each["gateway"] = &member{process: gateway}
 	if p.upstream != nil {
 		o.startUpstream(p.upstream)

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 	"github.com/millrace-go/millrace/internal/tcpproxy"
 )
@@ -26,9 +29,7 @@ func slowDatabaseOnServers(t *testing.T) {
 	m := openMirror(t, 20*time.Millisecond, officePlan{
 		before: func(o *office) {
 			u, err := url.Parse(o.db)
-			if err != nil {
-				t.Fatal("the database's URL is malformed")
-			}
+			require.NoError(t, err, "the database's URL is malformed")
 			if proxy, err = tcpproxy.Start(u.Host); err != nil {
 				t.Fatal(err)
 			}
@@ -38,9 +39,7 @@ func slowDatabaseOnServers(t *testing.T) {
 				return ""
 			}
 			u, err := url.Parse(raw)
-			if err != nil {
-				t.Fatal("the database's URL is malformed")
-			}
+			require.NoError(t, err, "the database's URL is malformed")
 			u.Host = proxy.Addr()
 			return u.String()
 		},
@@ -128,21 +127,15 @@ func redisDownOnServers(t *testing.T) {
 	}
 	// Writes that need Redis are refused, with the time to retry.
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, m.apis()[0]+"/api/queue/check/show-1", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	req.Header.Set("Authorization", "Bearer "+token)
 	res, err := m.http.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	check(t, "close the answer", res.Body.Close())
 	if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" {
 		t.Errorf("the waiting room answers %s, Retry-After %q; want 503 and a time", res.Status, res.Header.Get("Retry-After"))
 	}
-	if n := m.behind(artist.TopicHigh) + m.behind(artist.TopicLow); n != 0 {
-		t.Errorf("%d requests were published without Redis", n)
-	}
+	assert.Equal(t, 0, m.behind(artist.TopicHigh)+m.behind(artist.TopicLow), "requests were published without Redis")
 	if now := m.upstreamStats(); now.Calls != before.Calls {
 		t.Errorf("%d calls of the upstream without a budget", now.Calls-before.Calls)
 	}

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -42,14 +44,10 @@ type step struct {
 func (s step) message(t testing.TB) *message.Message {
 	t.Helper()
 	e, err := event.New("Step", "/scenarios", s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e.AggregateType, e.AggregateID = "key", s.Key
 	m, err := event.Structured{}.Encode(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m
 }
 
@@ -99,15 +97,11 @@ func (r rows) note(ctx context.Context, s step) error {
 func (r rows) read(t testing.TB) (all []entry) {
 	t.Helper()
 	found, err := r.db.QueryContext(t.Context(), `SELECT key, n, at FROM handled ORDER BY id`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer found.Close() //nolint:errcheck // Err tells
 	for found.Next() {
 		var e entry
-		if err := found.Scan(&e.Key, &e.N, &e.at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, found.Scan(&e.Key, &e.N, &e.at))
 		all = append(all, e)
 	}
 	check(t, "read the journal", found.Err())
@@ -215,18 +209,14 @@ func poisons(t *testing.T, b *bus.Bus, topic string, read func(testing.TB) []ent
 				t.Errorf("what comes after the poison was handled at %v, before it was given up at %v", e.at, last)
 			}
 		}
-		if e.N != want {
-			t.Fatalf("of key %s, %d was handled, want %d", e.Key, e.N, want)
-		}
+		require.Equalf(t, want, e.N, "of key %s, %d was handled", e.Key, e.N)
 		next[e.Key] = e.N
 		if e.Key != "k0" && !e.at.After(last) {
 			others++
 		}
 	}
 	for k, n := range next {
-		if n != poisonSteps {
-			t.Errorf("key %s ended at %d", k, n)
-		}
+		assert.Equalf(t, poisonSteps, n, "key %s ended at %d", k, n)
 	}
 	if span := last.Sub(first); span < 4*time.Second || others < (poisonKeys-1)*poisonSteps/2 {
 		t.Errorf("the poison was tried for %v, and meanwhile %d of %d events of other keys were handled", span, others, (poisonKeys-1)*poisonSteps)
@@ -243,51 +233,37 @@ func TestScenario20Poison(t *testing.T) {
 		url := "sqlite://" + freshFile(t)
 		box := boxtest.Open(t, url)
 		b, err := openFile(t.Context(), box.Store, url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { check(t, "close the bus", b.Close()) })
 		j, topic := &journal{}, unique()
 		declareSteps(t, b, topic)
 		r, err := consumes(b, topic, j.note)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		start(t, "consumer", r.Run)
 		poisons(t, b, topic, j.read)
 	}, func(t *testing.T) {
 		topic := unique()
 		url := transporttest.Kafka(t, topic)
 		b, err := bus.Open(t.Context(), url, kafkabus.Scheme(kafkabus.Config{Logger: quiet}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { check(t, "close the bus", b.Close()) })
 		declareSteps(t, b, topic)
 		base := servicetest.PostgresURL(t)
 		db, err := pgdb.Open(base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { check(t, "close the pool", db.Close()) })
-		if _, err := db.Exec(`CREATE TABLE handled (id BIGINT GENERATED ALWAYS AS IDENTITY, key TEXT NOT NULL, n INTEGER NOT NULL, at TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp())`); err != nil {
-			t.Fatal(err)
-		}
+		_, err = db.Exec(`CREATE TABLE handled (id BIGINT GENERATED ALWAYS AS IDENTITY, key TEXT NOT NULL, n INTEGER NOT NULL, at TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp())`)
+		require.NoError(t, err)
 		given, err := json.Marshal([]string{url, base, topic})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for n := range 2 {
 			p, err := launch.Start(launch.Spec{
 				Name: fmt.Sprint("consumer ", n+1), Path: os.Args[0], Env: append(os.Environ(), childPoison+"="+string(given)), Log: os.Stderr,
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			t.Cleanup(func() { check(t, "stop a consumer", p.Stop(30*time.Second)) })
-			if _, err := p.FirstLine(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			_, err = p.FirstLine(t.Context())
+			require.NoError(t, err)
 		}
 		poisons(t, b, topic, rows{db}.read)
 	})

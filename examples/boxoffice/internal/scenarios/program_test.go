@@ -5,6 +5,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/launch"
 )
 
@@ -26,9 +28,7 @@ func (b *builds) boxoffice(t testing.TB) string {
 		return b.path
 	}
 	dir, err := os.MkdirTemp("", "boxoffice-scenarios-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b.dir = dir
 	if b.path, err = launch.Build(t.Context(), dir, launch.Boxoffice); err != nil {
 		t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist"
 	"github.com/millrace-go/millrace/ratelimit"
@@ -17,9 +19,7 @@ func planOf(t *testing.T, workers int) *driver.Plan {
 	plan, err := ratelimit.Limits{
 		HardLimit: hardLimit, Rate: rate, LowRate: lowRate, Delay: 60 * time.Millisecond, Transit: 15 * time.Millisecond, Processes: workers,
 	}.Plan()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return plan
 }
 

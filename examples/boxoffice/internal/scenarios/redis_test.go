@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/coalesce"
 	coalescedriver "github.com/millrace-go/millrace/coalesce/driver"
@@ -29,9 +30,7 @@ func openRedis(t testing.TB, url string) redis.UniversalClient {
 	t.Helper()
 	// On a busy machine an answer may take long.
 	client, err := redisdb.Open(url, redisdb.Config{Timeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { check(t, "close the client", client.Close()) })
 	return client
 }
@@ -79,9 +78,7 @@ func redisFleet(t *testing.T, url, prefix string) []*coalesce.Coalescer {
 	})
 	return fleet(t, func() coalescedriver.Store {
 		s, err := rediscoalesce.New(openRedis(t, url), rediscoalesce.Config{Prefix: prefix})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return s
 	})
 }
@@ -99,9 +96,7 @@ func fleet(t *testing.T, store func() coalescedriver.Store) []*coalesce.Coalesce
 	var all []*coalesce.Coalescer
 	for range 10 {
 		c, err := coalesce.New(store(), fleetConfig())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		all = append(all, c)
 	}
 	return all
@@ -111,14 +106,10 @@ func fleet(t *testing.T, store func() coalescedriver.Store) []*coalesce.Coalesce
 func newBudget(t *testing.T, client redis.UniversalClient, name string, cfg ratelimit.Config) (*ratelimit.Limiter, ratelimitdriver.Store) {
 	t.Helper()
 	store, err := redisratelimit.New(client, redisratelimit.Config{Name: name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cfg.Logger = quiet
 	l, err := ratelimit.New(store, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return l, store
 }
 

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/membus"
 	"github.com/millrace-go/millrace/coalesce"
@@ -34,9 +37,7 @@ func redisDownHere(t *testing.T) {
 	check(t, "declare topics", w.bus.Declare(t.Context(), artist.Topics()...))
 	client := openRedis(t, server.URL())
 	locks, err := rediscoalesce.New(client, rediscoalesce.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	// Breakers that try again soon.
 	if w.coalescer, err = coalesce.New(locks, coalesce.Config{Timeout: 10 * time.Second, BreakerOpenFor: 100 * time.Millisecond, BreakerTrials: 1}); err != nil {
 		t.Fatal(err)
@@ -82,9 +83,7 @@ func redisDownHere(t *testing.T) {
 	if d, err := w.limiter.Allow(t.Context(), ratelimit.High); !errors.Is(err, ratelimit.ErrUnavailable) || d.Allowed {
 		t.Errorf("a permit: %+v, %v", d, err)
 	}
-	if n := w.behind(t, artist.TopicHigh) + w.behind(t, artist.TopicLow) + w.behind(t, artist.DeadLetters); n != 0 {
-		t.Errorf("%d messages were published", n)
-	}
+	assert.Equal(t, 0, w.behind(t, artist.TopicHigh)+w.behind(t, artist.TopicLow)+w.behind(t, artist.DeadLetters), "messages were published")
 	if n := w.api.Stats(0).Calls; n != calls {
 		t.Errorf("%d calls of the upstream without a budget", n-calls)
 	}
@@ -105,9 +104,7 @@ func serve(t *testing.T, w *town) (address string) {
 		t.Fatal(err)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	start(t, "upstream", func(ctx context.Context) error { return w.api.Serve(ctx, l) })
 	return "http://" + l.Addr().String()
 }
@@ -122,14 +119,10 @@ func worker(t *testing.T, w *town, address string, cfg artist.Config) {
 		t.Fatal(err)
 	}
 	budget, err := artist.NewBudget(w.limiter, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(budget.Close)
 	client, err := artist.NewUpstream(artist.UpstreamConfig{URL: address, Transport: budget.Transport, Instance: "here", Logger: quiet, Timeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if w.worker, err = artist.NewWorker(w.mirror, client, artist.WorkerConfig{WriteTimeout: time.Minute}); err != nil {
 		t.Fatal(err)
 	}

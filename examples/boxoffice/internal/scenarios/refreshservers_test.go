@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/app"
@@ -32,17 +33,11 @@ func herdOnServers(t *testing.T) {
 	m := openMirror(t, 50*time.Millisecond, officePlan{})
 	m.workersStop()
 	m.crowdAsks("7", 1000)
-	if n := m.behind(artist.TopicHigh); n != 1 {
-		t.Errorf("%d events for one artist, want 1", n)
-	}
+	assert.Equal(t, 1, m.behind(artist.TopicHigh), "events for one artist")
 	m.workersStart()
 	m.done() // no reads meanwhile: on a slow machine the lock may be over
-	if v := m.must("7"); v.Freshness != artist.Fresh {
-		t.Errorf("the artist is %s", v.Freshness)
-	}
-	if s := m.kept(); s.Calls != 1 {
-		t.Errorf("%d calls of the upstream, want 1", s.Calls)
-	}
+	assert.Equal(t, artist.Fresh, m.must("7").Freshness, "the artist")
+	assert.EqualValues(t, 1, m.kept().Calls, "calls of the upstream")
 	measured(t, "1000 concurrent requests through %d processes: 1 event, 1 call", len(m.apis()))
 }
 
@@ -144,9 +139,7 @@ func unchangedOnServers(t *testing.T) {
 	})
 	m.done()
 	s := m.kept()
-	if s.Calls != 2 {
-		t.Errorf("%d calls of the upstream, want 2", s.Calls)
-	}
+	assert.EqualValues(t, 2, s.Calls, "calls of the upstream")
 	measured(t, "%d calls; only last_checked_at differs", s.Calls)
 }
 

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/demo/launch"
 	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/redistest"
@@ -126,9 +128,7 @@ type listeners struct {
 func opens(t *testing.T, address, member string) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	check(t, "a small buffer", conn.(*net.TCPConn).SetReadBuffer(4<<10))
 	if _, err := fmt.Fprintf(conn, "GET /?member=%s HTTP/1.1\r\nHost: x\r\n\r\n", member); err != nil {
 		t.Fatal(err)
@@ -241,26 +241,18 @@ func TestScenario23StalledReader(t *testing.T) {
 		url := "redis://" + servicetest.RedisCluster(t)
 		prefix := redistest.Prefix(t, openRedis(t, url))
 		limit, broker, end, err := onRedis(url, prefix)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { check(t, "close the client", end()) })
 		hub, _ := serveStreams(t, limit, broker)
 		given, err := json.Marshal([]string{url, prefix})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var addresses []string
 		for n := range 2 {
 			p, err := launch.Start(launch.Spec{Name: fmt.Sprint("streams ", n+1), Path: os.Args[0], Env: append(os.Environ(), childStreams+"="+string(given)), Log: os.Stderr})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			t.Cleanup(func() { check(t, "stop the streams", p.Stop(30*time.Second)) })
 			address, err := p.FirstLine(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			addresses = append(addresses, strings.TrimSpace(address))
 		}
 		stalls(t, hub, addresses...)

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // tab is one of a browser, which reconnects by itself whenever its stream ends, as an
@@ -73,9 +75,7 @@ func fourTabs(t *testing.T, o *office) {
 	urls := o.apis()
 	ann, bea := o.login(urls[0], "ann"), o.login(urls[0], "bea")
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	browser := &http.Client{Jar: jar, Transport: &http.Transport{MaxConnsPerHost: 16}}
 	defer browser.CloseIdleConnections()
 	ctx, stop := context.WithCancel(t.Context())
@@ -85,9 +85,7 @@ func fourTabs(t *testing.T, o *office) {
 	defer stop()
 	for n := range 4 {
 		var given struct{ Ticket string }
-		if err := o.json(http.MethodPost, urls[n%len(urls)]+"/api/notifications/ticket", ann, nil, &given); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, o.json(http.MethodPost, urls[n%len(urls)]+"/api/notifications/ticket", ann, nil, &given))
 		b := &tab{heard: make(chan string, 100), refused: make(chan struct{})}
 		tabs = append(tabs, b)
 		running.Go(func() { b.follow(ctx, browser, given.Ticket, n, urls) })
@@ -104,9 +102,7 @@ func fourTabs(t *testing.T, o *office) {
 		if n > 0 {
 			who = o.login(urls[0], fmt.Sprint("bea", n))
 		}
-		if err := o.json(http.MethodPost, urls[n%len(urls)]+"/api/members/ann/follow", who, nil, nil); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, o.json(http.MethodPost, urls[n%len(urls)]+"/api/members/ann/follow", who, nil, nil))
 		for i, b := range tabs[1:] {
 			select {
 			case <-b.heard:

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/allbus"
@@ -168,9 +169,8 @@ func (l ledger) read(t testing.TB) (all []entry) {
 	for line := range strings.Lines(string(text)) {
 		var e entry
 		var at int64
-		if _, err := fmt.Sscan(line, &e.Key, &e.N, &at); err != nil {
-			t.Fatalf("the ledger has %q: %v", line, err)
-		}
+		_, err := fmt.Sscan(line, &e.Key, &e.N, &at)
+		require.NoError(t, err, "the ledger has %q", line)
 		e.at = time.Unix(0, at)
 		all = append(all, e)
 	}
@@ -296,9 +296,7 @@ func threePoisons(t *testing.T, p poisonPlace) {
 	topic := unique()
 	told := victim{URL: p.url(t, topic), Topic: topic, Ledger: filepath.Join(t.TempDir(), "ledger")}
 	b, err := openPlace(t.Context(), told.URL, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { check(t, "close the bus", b.Close()) })
 	dead := bus.Topic{Name: topic + ".DLT", Groups: []string{"reader"}}
 	check(t, "declare topics", b.Declare(t.Context(), bus.Topic{Name: topic, Partitions: 6, Groups: []string{topic + "-group"}}, dead))
@@ -323,9 +321,7 @@ func threePoisons(t *testing.T, p poisonPlace) {
 	}
 	letters := make(chan *message.Message, 100)
 	reader, err := bus.NewRunner(b, bus.RunnerConfig{Logger: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	check(t, "add the reader", reader.Add(bus.Consumer{Topic: dead.Name, Group: "reader", Handler: func(m *message.Message) error {
 		letters <- m
 		return nil
@@ -412,9 +408,7 @@ func (f *flow) judge(p poisonPlace, found map[string]*message.Message, all []ent
 				t.Errorf("what comes after the %s one was handled at %v, before that was given up at %v", e.Key, e.at, last[e.Key])
 			}
 		}
-		if e.N != want {
-			t.Fatalf("of key %s, %d was handled, want %d", e.Key, e.N, want)
-		}
+		require.Equalf(t, want, e.N, "of key %s, %d was handled", e.Key, e.N)
 		next[e.Key] = e.N
 	}
 	first := when(t, found[slow], driver.DLQFirstFailure)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/membus"
@@ -97,9 +99,7 @@ func newTown(t *testing.T, url string, s setup) *town {
 		t.Fatal(err)
 	}
 	client, err := artist.NewUpstream(artist.UpstreamConfig{URL: "http://artists", Transport: w.serve(t, s.latency), Logger: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if w.worker, err = artist.NewWorker(w.mirror, client, s.worker); err != nil {
 		t.Fatal(err)
 	}
@@ -127,9 +127,7 @@ func (w *town) serve(t *testing.T, latency time.Duration) func(event.Priority) h
 			Priority: func(*http.Request) ratelimit.Priority { return p },
 			Logger:   quiet,
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup((&http.Client{Transport: transport}).CloseIdleConnections)
 		return transport
 	}
@@ -146,9 +144,7 @@ func (w *town) serve(t *testing.T, latency time.Duration) func(event.Priority) h
 func (w *town) plan(t *testing.T) *driver.Plan {
 	t.Helper()
 	plan, err := w.limits.Plan()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return plan
 }
 
@@ -156,9 +152,7 @@ func (w *town) plan(t *testing.T) *driver.Plan {
 func (w *town) works(t *testing.T) *bus.Runner {
 	t.Helper()
 	r, err := bus.NewRunner(w.bus, bus.RunnerConfig{Logger: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	check(t, "add the workers", r.Add(w.worker.Pair(w.lag)))
 	start(t, "workers", r.Run)
 	<-r.Running()
@@ -171,9 +165,7 @@ func (w *town) prefetches(t *testing.T, perSecond int) {
 	p, err := artist.NewPrefetch(w.mirror, artist.PrefetchConfig{
 		Holder: "scenario", Pace: artist.Pace{Usual: perSecond, Evening: perSecond}, Logger: quiet,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	start(t, "prefetch", p.Run)
 }
 
@@ -191,9 +183,7 @@ func start(t testing.TB, name string, run func(context.Context) error) {
 
 func check(t testing.TB, what string, err error) {
 	t.Helper()
-	if err != nil {
-		t.Errorf("%s: %v", what, err)
-	}
+	assert.NoErrorf(t, err, "%s", what)
 }
 
 // due makes artists, from an id on, that prefetch refreshes: read a moment ago
@@ -213,9 +203,7 @@ func (w *town) behind(t *testing.T, topic string) int {
 func lagOf(t *testing.T, b *bus.Bus, topic string) (n int) {
 	t.Helper()
 	all, err := b.Lag(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, l := range all {
 		if l.Topic == topic {
 			n += l.Messages
@@ -250,9 +238,7 @@ func (w *town) kept(t *testing.T) upstream.Stats {
 	if s.Violations != 0 || s.Bans != 0 || s.Worst.Calls > hardLimit {
 		t.Errorf("the upstream saw %d violations and %d bans, and %d calls in its worst second", s.Violations, s.Bans, s.Worst.Calls)
 	}
-	if n := w.behind(t, artist.DeadLetters); n != 0 {
-		t.Errorf("%d dead letters", n)
-	}
+	assert.Equal(t, 0, w.behind(t, artist.DeadLetters), "dead letters")
 	return s
 }
 
@@ -263,9 +249,7 @@ func (w *town) breaker(t *testing.T) float64 {
 	r := prometheus.NewRegistry()
 	r.MustRegister(w.mirror.Collector(w.worker))
 	families, err := r.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, f := range families {
 		if f.GetName() == "db_circuit_breaker_state" {
 			return f.GetMetric()[0].GetGauge().GetValue()
@@ -278,9 +262,7 @@ func (w *town) breaker(t *testing.T) float64 {
 func (w *town) get(t *testing.T, id string) artist.View {
 	t.Helper()
 	v, err := w.mirror.Get(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return v
 }
 

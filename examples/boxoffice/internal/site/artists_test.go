@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // TestFindArtist leads from a number to its page, without a script.
@@ -21,12 +23,8 @@ func TestFindArtist(t *testing.T) {
 		if w.Code != http.StatusBadRequest || !strings.Contains(body, `id="artist-problem"`) || !strings.Contains(body, `aria-invalid="true"`) {
 			t.Errorf("%q: status %d, and the page does not say what is wrong", query, w.Code)
 		}
-		if strings.Contains(body, "<script>alert") {
-			t.Errorf("%q comes back as markup", query)
-		}
-		if err := wellFormed(body); err != nil {
-			t.Errorf("%q: %v", query, err)
-		}
+		assert.NotContainsf(t, body, "<script>alert", "%q comes back as markup", query)
+		assert.NoErrorf(t, wellFormed(body), "%q", query)
 	}
 	for _, query := range []string{"", "?id=", "?id=%20"} {
 		if w := get(h, "/artists"+query); w.Code != http.StatusOK || strings.Contains(w.Body.String(), "artist-problem") {
@@ -44,12 +42,8 @@ func TestArtistPage(t *testing.T) {
 	} {
 		body := get(h, target).Body.String()
 		for _, part := range want {
-			if !strings.Contains(body, part) {
-				t.Errorf("%s lacks %s", target, part)
-			}
+			assert.Containsf(t, body, part, "%s lacks %s", target, part)
 		}
 	}
-	if strings.Count(get(h, "/artists").Body.String(), `class="poster"`) != len(suggested) {
-		t.Error("a suggested artist has no picture")
-	}
+	assert.Equal(t, len(suggested), strings.Count(get(h, "/artists").Body.String(), `class="poster"`), "a suggested artist has no picture")
 }

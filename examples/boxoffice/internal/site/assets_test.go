@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
 )
 
@@ -25,9 +28,7 @@ func TestContentSecurityPolicy(t *testing.T) {
 		}
 		policy := w.Header().Get("Content-Security-Policy")
 		for _, want := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "require-trusted-types-for 'script'"} {
-			if !strings.Contains(policy, want) {
-				t.Errorf("%s: the policy lacks %s", target, want)
-			}
+			assert.Containsf(t, policy, want, "%s: the policy lacks %s", target, want)
 		}
 		if strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") || strings.Contains(policy, "*") {
 			t.Errorf("%s: the policy is not strict: %s", target, policy)
@@ -44,9 +45,7 @@ var inlineCode = regexp.MustCompile(`(?i)\sstyle\s*=|\son\w+\s*=\s*["']|<style|j
 // that it is found here and not as a page that does not work.
 func TestTemplatesHaveNoInlineCode(t *testing.T) {
 	for _, bad := range []string{`<p style="x">`, `<p onclick="x()">`, `<style>`, `<script>x()</script>`, `<script src="https://cdn.example/x.js">`} {
-		if !inlineCode.MatchString(bad) {
-			t.Errorf("%s is not found", bad)
-		}
+		assert.Truef(t, inlineCode.MatchString(bad), "%s is not found", bad)
 	}
 	err := fs.WalkDir(templateFiles, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -58,9 +57,7 @@ func TestTemplatesHaveNoInlineCode(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	err = fs.WalkDir(staticFiles, "static/js", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -71,9 +68,7 @@ func TestTemplatesHaveNoInlineCode(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 func TestCacheHeaders(t *testing.T) {
@@ -131,9 +126,7 @@ func TestStaticFiles(t *testing.T) {
 		for address := range seen {
 			found = found || strings.HasSuffix(address, strings.TrimPrefix(name, "static"))
 		}
-		if !found {
-			t.Errorf("no page needs %s", name)
-		}
+		assert.Truef(t, found, "no page needs %s", name)
 		return nil
 	})
 	if err != nil || files < 20 {
@@ -158,12 +151,8 @@ func TestStaticVersions(t *testing.T) {
 	}
 	texts := locales.All()
 	a, err := loadAssets(texts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a.hash != current[1] {
-		t.Error("the same files have another hash the second time")
-	}
+	require.NoError(t, err)
+	assert.Equal(t, current[1], a.hash, "the same files have another hash the second time")
 	texts["en"] = maps.Clone(texts["en"])
 	texts["en"]["site.name"] += "!"
 	if b, err := loadAssets(texts); err != nil || b.hash == a.hash {
@@ -180,9 +169,7 @@ func TestCompression(t *testing.T) {
 		t.Fatalf("headers %v", packed.Header())
 	}
 	r, err := gzip.NewReader(packed.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	body, err := io.ReadAll(r)
 	if err != nil || !bytes.Equal(body, plain.Body.Bytes()) {
 		t.Errorf("unpacked it is another file (%v)", err)

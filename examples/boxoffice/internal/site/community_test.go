@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
 )
 
@@ -38,9 +41,7 @@ func TestShowHasPlaces(t *testing.T) {
 			page := get(h, target, "Accept-Language", lang).Body.String()
 			places(t, target+" in "+lang, page, 40, "chat", "comments", "confirm", "like", "vote")
 			for _, tally := range []string{"likeCount", "commentCount", "viewCount", "salesCount"} {
-				if !strings.Contains(page, `data-tally="`+tally+`"`) {
-					t.Errorf("%s has no place for %s", target, tally)
-				}
+				assert.Containsf(t, page, `data-tally="`+tally+`"`, "%s has no place for %s", target, tally)
 			}
 		}
 	}
@@ -54,9 +55,7 @@ func places(t *testing.T, target, page string, least int, scripts ...string) {
 	seen := 0
 	for _, name := range scripts {
 		source, err := staticFiles.ReadFile("static/js/" + name + ".js")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, m := range wantedPlace.FindAllSubmatch(source, -1) {
 			seen++
 			if !strings.Contains(page, `id="`+string(m[1])+`"`) {

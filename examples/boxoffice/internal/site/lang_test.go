@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
 )
 
@@ -69,9 +72,7 @@ func TestUsedKeysExist(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	look(templateFiles, "templates", ".html", regexp.MustCompile(`T "([\w.-]+)"`), nil, nil)
 	look(staticFiles, "static/js", ".js", regexp.MustCompile(`\bt\('([\w.-]+)'`), regexp.MustCompile(`\btn\('([\w.-]+)'`), regexp.MustCompile("`((?:theme|artist\\.(?:attribute|value|refresh)|problem|scan|transfer|membership\\.state|notice\\.text)\\.)\\$\\{"))
@@ -116,13 +117,9 @@ func TestNegotiate(t *testing.T) {
 		{"/", ";;;q=,*", "", "en"},
 	} {
 		w := get(h, c.target, "Accept-Language", c.accept, "Cookie", c.cookie)
-		if got := w.Header().Get("Content-Language"); got != c.want {
-			t.Errorf("%s with Accept-Language %q and cookie %q: %s, want %s", c.target, c.accept, c.cookie, got, c.want)
-		}
+		assert.Equalf(t, c.want, w.Header().Get("Content-Language"), "%s with Accept-Language %q and cookie %q", c.target, c.accept, c.cookie)
 		remembered := w.Header().Get("Set-Cookie")
-		if chosen := c.target == "/?lang=ko"; strings.Contains(remembered, "lang=ko") != chosen {
-			t.Errorf("%s: Set-Cookie %q", c.target, remembered)
-		}
+		assert.Equalf(t, c.target == "/?lang=ko", strings.Contains(remembered, "lang=ko"), "%s: Set-Cookie %q", c.target, remembered)
 	}
 }
 
@@ -133,8 +130,6 @@ func TestLanguageSwitchKeepsThePlace(t *testing.T) {
 		"/checkout/a%2Fb":     "/checkout/a%2Fb?lang=ko",
 		"/%2Fevil.example/x/": "/%2Fevil.example/x/?lang=ko", // not another site
 	} {
-		if body := get(h, target).Body.String(); !strings.Contains(body, `href="`+link+`"`) {
-			t.Errorf("switching the language on %s does not lead to %s", target, link)
-		}
+		assert.Containsf(t, get(h, target).Body.String(), `href="`+link+`"`, "switching the language on %s does not lead to %s", target, link)
 	}
 }

@@ -10,15 +10,16 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestContrast checks the colours of text against those of its background, in both
 // themes: WCAG 2.2 AA asks for 4.5.
 func TestContrast(t *testing.T) {
 	css, err := staticFiles.ReadFile("static/css/base.css")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	colours := map[string][2]string{}
 	for _, m := range regexp.MustCompile(`--([\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)`).FindAllStringSubmatch(string(css), -1) {
 		colours[m[1]] = [2]string{m[2], m[3]}
@@ -61,9 +62,7 @@ func contrast(t *testing.T, a, b string) float64 {
 func luminance(t *testing.T, hex string) float64 {
 	t.Helper()
 	n, err := strconv.ParseUint(hex[1:], 16, 32)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	linear := func(c uint64) float64 {
 		v := float64(c) / 255
 		if v <= .04045 {
@@ -79,9 +78,7 @@ func TestPosters(t *testing.T) {
 	for n := range 12 {
 		id := fmt.Sprint("show-", n+1)
 		drawn := string(poster(id))
-		if drawn != string(poster(id)) {
-			t.Errorf("the poster of %s is another one each time", id)
-		}
+		assert.Equalf(t, string(poster(id)), drawn, "the poster of %s is another one each time", id)
 		if other, ok := seen[drawn]; ok {
 			t.Errorf("%s and %s have the same poster", id, other)
 		}
@@ -108,9 +105,7 @@ func TestPosters(t *testing.T) {
 	for n := range 5 {
 		skies[regexp.MustCompile(`<rect[^>]*fill="(#\w+)"`).FindStringSubmatch(string(poster(fmt.Sprint("show-", n+1))))[1]] = true
 	}
-	if len(skies) != 5 {
-		t.Errorf("five shows share %d skies", len(skies))
-	}
+	assert.Lenf(t, skies, 5, "five shows share %d skies", len(skies))
 }
 
 // Only the page for scans may use the camera.

@@ -4,6 +4,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestOpsHasPlaces: the elements that the operator's scripts find by id are on the
@@ -14,15 +17,11 @@ func TestOpsHasPlaces(t *testing.T) {
 	wanted := regexp.MustCompile(`\$\('#([\w-]+)'`)
 	for lang, heading := range map[string]string{"en": "Waiting rooms", "ko": "대기실"} {
 		page := get(h, "/ops", "Accept-Language", lang).Body.String()
-		if !strings.Contains(page, `<h2 id="rooms-title">`+heading+`</h2>`) {
-			t.Errorf("in %s the waiting rooms have no heading %q", lang, heading)
-		}
+		assert.Containsf(t, page, `<h2 id="rooms-title">`+heading+`</h2>`, "in %s the waiting rooms have no heading %q", lang, heading)
 		seen := 0
 		for _, name := range []string{"ops", "rooms", "budget", "livepanels", "deadletters", "letter", "confirm"} {
 			source, err := staticFiles.ReadFile("static/js/" + name + ".js")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, m := range wanted.FindAllSubmatch(source, -1) {
 				seen++
 				if !strings.Contains(page, `id="`+string(m[1])+`"`) {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
 )
@@ -33,9 +35,7 @@ func TestPagesRender(t *testing.T) {
 			if n := strings.Count(body, "<h1"); n != 1 && !strings.HasPrefix(target, "/checkout/") {
 				t.Errorf("%s has %d main headings, want 1", target, n)
 			}
-			if err := wellFormed(body); err != nil {
-				t.Errorf("%s in %s: %v", target, lang, err)
-			}
+			assert.NoErrorf(t, wellFormed(body), "%s in %s", target, lang)
 		}
 	}
 }
@@ -97,9 +97,7 @@ func wellFormed(page string) error {
 
 func TestWellFormedFindsFaults(t *testing.T) {
 	for _, page := range []string{`<p><b></p>`, `<p id="a"></p><p id="a"></p>`, `<label for="b"></label>`, `<img src="x">`} {
-		if wellFormed(page) == nil {
-			t.Errorf("%s passes", page)
-		}
+		assert.Errorf(t, wellFormed(page), "%s passes", page)
 	}
 }
 
@@ -114,38 +112,24 @@ func TestHostileTitle(t *testing.T) {
 		}
 		body := w.Body.String()
 		for _, bad := range []string{"<script>alert", "<img src=x", "<svg onload", `x"><`} {
-			if strings.Contains(body, bad) {
-				t.Errorf("%s lets %s through", target, bad)
-			}
+			assert.NotContainsf(t, body, bad, "%s lets %s through", target, bad)
 		}
-		if err := wellFormed(body); err != nil {
-			t.Errorf("%s: %v", target, err)
-		}
-		if !strings.Contains(body, "&lt;script&gt;alert(1)") {
-			t.Errorf("%s does not show the title as text", target)
-		}
+		assert.NoErrorf(t, wellFormed(body), "%s", target)
+		assert.Containsf(t, body, "&lt;script&gt;alert(1)", "%s does not show the title as text", target)
 	}
 	for _, target := range []string{`/checkout/%22%3E%3Cscript%3Ealert(4)%3C%2Fscript%3E`, `/?lang=%22%3E%3Cscript%3E`, `/tickets?x=%22%3E%3Cscript%3E`, `/nowhere/%3Cscript%3E`} {
-		if body := get(h, target).Body.String(); strings.Contains(body, "<script>") {
-			t.Errorf("%s puts an address into the page as markup", target)
-		}
+		assert.NotContainsf(t, get(h, target).Body.String(), "<script>", "%s puts an address into the page as markup", target)
 	}
-	if body := get(h, `/posters/%3Cscript%3E`).Body.String(); strings.Contains(body, "script") {
-		t.Error("a poster shows the id that it is drawn from")
-	}
+	assert.NotContains(t, get(h, `/posters/%3Cscript%3E`).Body.String(), "script", "a poster shows the id that it is drawn from")
 }
 
 func TestSoldOutAndFew(t *testing.T) {
 	h := handler(t, tonight())
 	home := get(h, "/").Body.String()
 	for _, want := range []string{"329 of 500 seats left", "Only 6 seats left", "Sold out"} {
-		if !strings.Contains(home, want) {
-			t.Errorf("the list lacks %q", want)
-		}
+		assert.Contains(t, home, want, "the list lacks")
 	}
-	if show := get(h, "/shows/show-3").Body.String(); strings.Contains(show, "get-seats") {
-		t.Error("a sold out show still offers its seats")
-	}
+	assert.NotContains(t, get(h, "/shows/show-3").Body.String(), "get-seats", "a sold out show still offers its seats")
 	if show := get(h, "/shows/show-2", "Accept-Language", "ko").Body.String(); !strings.Contains(show, `href="/queue/show-2?lang=ko"`) {
 		t.Error("the way to the seats does not lead through the waiting room")
 	}
@@ -157,16 +141,12 @@ func TestSeatPlan(t *testing.T) {
 		t.Errorf("the plan has %d rows and %d seats, want 20 and 500", rows, seats)
 	}
 	for _, row := range []string{"Row A", "Row T"} {
-		if !strings.Contains(body, row) {
-			t.Errorf("the plan lacks %s", row)
-		}
+		assert.Contains(t, body, row, "the plan lacks")
 	}
 }
 
 func TestNoShows(t *testing.T) {
-	if body := get(handler(t, &programme{}), "/").Body.String(); !strings.Contains(body, "The stage is dark") {
-		t.Error("an empty programme is not said to be empty")
-	}
+	assert.Contains(t, get(handler(t, &programme{}), "/").Body.String(), "The stage is dark", "an empty programme is not said to be empty")
 }
 
 func TestBackendFails(t *testing.T) {
@@ -176,13 +156,9 @@ func TestBackendFails(t *testing.T) {
 		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
 			t.Errorf("%s: status %d, Retry-After %q", target, w.Code, w.Header().Get("Retry-After"))
 		}
-		if strings.Contains(w.Body.String(), "secrets") {
-			t.Errorf("%s tells visitors what is inside an error", target)
-		}
+		assert.NotContainsf(t, w.Body.String(), "secrets", "%s tells visitors what is inside an error", target)
 	}
-	if w := get(h, "/tickets"); w.Code != http.StatusOK {
-		t.Errorf("a page that needs no backend has status %d", w.Code)
-	}
+	assert.Equal(t, http.StatusOK, get(h, "/tickets").Code, "a page that needs no backend has status")
 }
 
 func TestMethods(t *testing.T) {
@@ -194,17 +170,13 @@ func TestMethods(t *testing.T) {
 	}
 	w = httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/tickets", nil))
-	if w.Code != http.StatusMethodNotAllowed {
-		t.Errorf("POST /tickets: status %d", w.Code)
-	}
+	assert.Equal(t, http.StatusMethodNotAllowed, w.Code, "POST /tickets: status")
 }
 
 func TestTheme(t *testing.T) {
 	h := handler(t, tonight())
 	for cookie, want := range map[string]string{"theme=dark": `<html lang="en" data-theme="dark">`, "theme=light": `<html lang="en" data-theme="light">`, "theme=%22onload": `<html lang="en">`} {
-		if body := get(h, "/", "Cookie", cookie).Body.String(); !strings.Contains(body, want) {
-			t.Errorf("with %s the page does not begin with %s", cookie, want)
-		}
+		assert.Containsf(t, get(h, "/", "Cookie", cookie).Body.String(), want, "with %s the page does not begin with %s", cookie, want)
 	}
 }
 

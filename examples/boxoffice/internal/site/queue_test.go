@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
 )
 
@@ -19,15 +22,11 @@ func TestWaitingPages(t *testing.T) {
 		if w.Code != http.StatusOK || !strings.Contains(w.Header().Get("Cache-Control"), "public") || strings.Contains(policy, "script-src 'self'") || !strings.Contains(policy, "script-src 'sha256-") {
 			t.Errorf("%s: %d %v", target, w.Code, w.Header())
 		}
-		if body := w.Body.String(); body != get(h, other).Body.String() {
-			t.Errorf("%s is another page than %s", target, other)
-		}
+		assert.Equalf(t, get(h, other).Body.String(), w.Body.String(), "%s is another page than %s", target, other)
 	}
 	line := get(h, "/queue/show-1").Body.String()
 	for _, key := range []string{"boxoffice.session", "boxoffice.entry.{eventId}", "/login?next={here}", "/api/queue/check/{eventId}", "/events/{eventId}"} {
-		if !strings.Contains(line, key) {
-			t.Errorf("the waiting page does not know %s", key)
-		}
+		assert.Contains(t, line, key, "the waiting page does not know")
 	}
 	// The parts of the site that the page expects are there.
 	for file, text := range map[string]string{"session.js": "'boxoffice.session'", "entry.js": "`boxoffice.entry.${event}`"} {
@@ -37,9 +36,7 @@ func TestWaitingPages(t *testing.T) {
 		}
 	}
 	font := regexp.MustCompile(`/static/[0-9a-f]{12}/font/fraunces\.woff2`).FindString(line)
-	if w := get(h, font); w.Code != http.StatusOK {
-		t.Errorf("the font %q: %d", font, w.Code)
-	}
+	assert.Equalf(t, http.StatusOK, get(h, font).Code, "the font %q", font)
 }
 
 func TestQueueLeadsToTheRoom(t *testing.T) {
@@ -66,20 +63,14 @@ func TestEdge(t *testing.T) {
 			http.Redirect(w, r, "/vwr/"+r.PathValue("eventId"), http.StatusFound)
 		})
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for target, status := range everyPage() {
 		if strings.HasPrefix(target, "/events/") {
 			status = http.StatusFound
 		}
-		if w := get(h, target); w.Code != status {
-			t.Errorf("%s: %d, want %d", target, w.Code, status)
-		}
+		assert.Equalf(t, status, get(h, target).Code, "%s", target)
 	}
-	if len(stopped) != 2 {
-		t.Errorf("the edge was asked for %v", stopped)
-	}
+	assert.Len(t, stopped, 2, "the edge was asked for")
 }
 
 // A gate that can't be asked lets nobody pass, and people get a page.
@@ -96,38 +87,28 @@ func TestEdgeAway(t *testing.T) {
 			_, _ = io.WriteString(w, `{"title":"away"}`)
 		})
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w := get(h, "/events/show-1")
 	if body := w.Body.String(); w.Code != 503 || w.Header().Get("Retry-After") == "" || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") ||
 		!strings.HasPrefix(body, "<!doctype html>") || strings.Contains(body, "away") {
 		t.Errorf("%d %v %.200s", w.Code, w.Header(), body)
 	}
 	away = false
-	if w := get(h, "/events/show-1"); w.Code != 200 {
-		t.Errorf("afterwards: %d", w.Code)
-	}
-	if w := get(h, "/events/show-99"); w.Code != 404 {
-		t.Errorf("no such show: %d", w.Code)
-	}
+	assert.Equal(t, 200, get(h, "/events/show-1").Code, "afterwards")
+	assert.Equal(t, 404, get(h, "/events/show-99").Code, "no such show")
 }
 
 // The waiting pages have the site's colours, though they do not use its style sheets.
 func TestBrand(t *testing.T) {
 	css, err := staticFiles.ReadFile("static/css/base.css")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b := brand("")
 	for name, pair := range map[string][2]string{
 		"paper": {b.Light.Paper, b.Dark.Paper}, "sheet": {b.Light.Sheet, b.Dark.Sheet}, "ink": {b.Light.Ink, b.Dark.Ink},
 		"soft": {b.Light.Soft, b.Dark.Soft}, "rule": {b.Light.Rule, b.Dark.Rule}, "edge": {b.Light.Edge, b.Dark.Edge},
 		"water": {b.Light.Accent, b.Dark.Accent}, "on-water": {b.Light.OnAccent, b.Dark.OnAccent}, "wash": {b.Light.Wash, b.Dark.Wash},
 	} {
-		if want := "--" + name + ": light-dark(" + pair[0] + ", " + pair[1] + ")"; !strings.Contains(string(css), want) {
-			t.Errorf("base.css does not have %s", want)
-		}
+		assert.Contains(t, string(css), "--"+name+": light-dark("+pair[0]+", "+pair[1]+")", "a pair of colours")
 	}
 	if name := locales.Of("en")["site.name"]; name != b.Title {
 		t.Errorf("the site is called %q, the waiting page %q", name, b.Title)

@@ -9,6 +9,8 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 )
 
@@ -43,9 +45,7 @@ func tonight() *programme {
 func handler(t testing.TB, backend Backend) http.Handler {
 	t.Helper()
 	h, err := New(Config{Backend: backend, Version: "v0.1.0", Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return h
 }
 

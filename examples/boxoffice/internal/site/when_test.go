@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
 )
@@ -27,9 +30,7 @@ func TestMoment(t *testing.T) {
 		{"2026-05-06T03:09:00Z", "Nowhere/At_All", "Wednesday, May 6, 2026, 3:09 AM", "2026년 5월 6일 수요일 오전 3:09", "UTC"},
 	} {
 		at, err := time.Parse(time.RFC3339, c.utc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		at = at.In(place(c.zone))
 		if en, ko := plain(in("en").moment(at)), plain(in("ko").moment(at)); en != c.en || ko != c.ko || zoneName(at) != c.name {
 			t.Errorf("%s in %s: %q, %q, %s", c.utc, c.zone, en, ko, zoneName(at))
@@ -74,22 +75,16 @@ func TestShowSaysWhenAndWhere(t *testing.T) {
 	} {
 		page := plain(get(h, "/shows/show-1", "Accept-Language", lang).Body.String())
 		for _, part := range append(want, `<time datetime="2026-12-19T19:30:00&#43;09:00">`, `<time datetime="2026-12-19T18:30:00&#43;09:00">`, `<a href="/artists/42">Luna Vale</a>`) {
-			if !strings.Contains(page, part) {
-				t.Errorf("the show in %s lacks %s", lang, part)
-			}
+			assert.Containsf(t, page, part, "the show in %s lacks %s", lang, part)
 		}
 		if page := plain(get(h, "/", "Accept-Language", lang).Body.String()); !strings.Contains(page, want[0]) || !strings.Contains(page, want[3]) {
 			t.Errorf("the list in %s lacks the date or the venue", lang)
 		}
-		if err := wellFormed(page); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, wellFormed(page))
 	}
 	bare := get(h, "/shows/show-2").Body.String()
 	for _, part := range []string{"<time", "Local time", ">Where<", ">With<", ">Prices<"} {
-		if strings.Contains(bare, part) {
-			t.Errorf("a show of which nothing is known has %s", part)
-		}
+		assert.NotContainsf(t, bare, part, "a show of which nothing is known has %s", part)
 	}
 }
 
@@ -109,13 +104,9 @@ func TestComingShows(t *testing.T) {
 	if !found || sooner < 0 || later < sooner || strings.Count(coming, `href="/shows/`) != 2 {
 		t.Errorf("coming: %s", coming)
 	}
-	if err := wellFormed(page); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, wellFormed(page))
 	for _, target := range []string{"/artists/9", "/artists"} {
-		if strings.Contains(get(h, target).Body.String(), `class="coming"`) {
-			t.Errorf("%s has shows of nobody", target)
-		}
+		assert.NotContainsf(t, get(h, target).Body.String(), `class="coming"`, "%s has shows of nobody", target)
 	}
 	backend.err = errors.New("the database is away")
 	if w := get(h, "/artists/42"); w.Code != 200 || strings.Contains(w.Body.String(), `class="coming"`) {
@@ -134,11 +125,7 @@ func TestHostileFacts(t *testing.T) {
 	h := handler(t, &programme{shows: []catalog.Show{show}})
 	for _, target := range []string{"/", "/shows/show-1", "/artists/42"} {
 		page := get(h, target).Body.String()
-		if strings.Contains(page, "<script>alert") {
-			t.Errorf("%s: a fact comes back as markup", target)
-		}
-		if err := wellFormed(page); err != nil {
-			t.Errorf("%s: %v", target, err)
-		}
+		assert.NotContainsf(t, page, "<script>alert", "%s: a fact comes back as markup", target)
+		assert.NoErrorf(t, wellFormed(page), "%s", target)
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/counter"
 	"github.com/millrace-go/millrace/counter/driver"
 	"github.com/millrace-go/millrace/counter/memcounter"
@@ -21,9 +24,7 @@ import (
 func show(t *testing.T, b *boxtest.Box, id string) catalog.Show {
 	t.Helper()
 	s, err := b.Catalog.Show(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -31,17 +32,11 @@ func TestCounts(t *testing.T) {
 	b := boxtest.New(t)
 	show(t, b, "show-1") // is cached from here on
 	for _, member := range []string{"ann", "bob", "cid"} {
-		if err := b.Social.Like(t.Context(), member, "show-1"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Social.Like(t.Context(), member, "show-1"))
 	}
-	if err := b.Social.Unlike(t.Context(), "bob", "show-1"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Social.Unlike(t.Context(), "bob", "show-1"))
 	for range 4 {
-		if err := b.Social.View(t.Context(), "", "show-1"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Social.View(t.Context(), "", "show-1"))
 	}
 	b.Deliver(t, b.Outbox.Take()...)
 	r := b.Reserve(t, "ann", "A-1", "A-2")
@@ -63,9 +58,7 @@ func TestOrderKey(t *testing.T) {
 		}
 		key := func(data any) (string, error) {
 			e, err := events.New(events.OrderCompleted, "order", "show-1", "ann", false, data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return c.Key(c.Group, e)
 		}
 		one, err1 := key(events.Ordered{ReservationID: "r", Seats: 1})
@@ -94,9 +87,7 @@ func TestMalformed(t *testing.T) {
 		events.GroupViews:  {events.ShowViewed, "product", ""},
 	} {
 		made, err := events.New(e.typ, e.about, "show-1", "ann", false, struct{}{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		made.AggregateID = e.show
 		if _, err := b.Handle(t.Context(), group, made); fault.Of(err) != fault.Permanent {
 			t.Errorf("%s: %v", group, err)
@@ -108,9 +99,7 @@ func TestSoldOut(t *testing.T) {
 	b := boxtest.New(t)
 	show(t, b, "show-1")
 	e, err := events.New(events.ShowSoldOut, "stock", "show-1", "", false, events.SoldOut{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b.Exec(t, `UPDATE shows SET like_count = 7 WHERE show_id = 'show-1'`)
 	b.Must(t, events.GroupStock, e, "evicted")
 	if s := show(t, b, "show-1"); s.Likes != 7 {
@@ -131,9 +120,7 @@ func TestCommentCounts(t *testing.T) {
 	made := b.Outbox.Take()
 	// Readers see them before they are counted, once they are consumed.
 	b.Deliver(t, made...)
-	if s := show(t, b, "show-1"); s.Comments != 2 {
-		t.Errorf("before the round: %d", s.Comments)
-	}
+	assert.EqualValues(t, 2, show(t, b, "show-1").Comments, "before the round")
 	flush(t, b)
 	if got := b.Query(t, `SELECT comment_count FROM shows WHERE show_id = 'show-1'`); got != "2" || show(t, b, "show-1").Comments != 2 {
 		t.Errorf("after the round: %s, shown %d", got, show(t, b, "show-1").Comments)
@@ -141,15 +128,11 @@ func TestCommentCounts(t *testing.T) {
 	// An event redelivered after its row was counted is counted twice until the next
 	// round.
 	b.Deliver(t, made...)
-	if s := show(t, b, "show-1"); s.Comments != 4 {
-		t.Errorf("with the repeated additions: %d", s.Comments)
-	}
+	assert.EqualValues(t, 4, show(t, b, "show-1").Comments, "with the repeated additions")
 	flush(t, b)
 	boxtest.WaitFor(t, "the count without them", func() bool { return show(t, b, "show-1").Comments == 2 })
 	// An addition that was lost is still in the total.
-	if err := b.Social.DeleteComment(t.Context(), "ann", first.ID); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Social.DeleteComment(t.Context(), "ann", first.ID))
 	b.Deliver(t, b.Outbox.Take()...)
 	b.Deltas.Lose()
 	flush(t, b)
@@ -161,9 +144,7 @@ func TestCommentCounts(t *testing.T) {
 func flush(t *testing.T, b *boxtest.Box) counter.Round {
 	t.Helper()
 	r, err := b.Social.Flush(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r
 }
 
@@ -172,9 +153,7 @@ func TestCommentCountsOfMany(t *testing.T) {
 	b := boxtest.New(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	x, err := social.New(b.Store, b.Catalog, b.Outbox, b.Deltas, social.Config{Holder: "test", Flush: 1e7})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	done := make(chan error, 1)
 	go func() { done <- x.Counts.Run(ctx) }()
 	var wg sync.WaitGroup
@@ -187,9 +166,7 @@ func TestCommentCountsOfMany(t *testing.T) {
 				if err == nil && i%3 == 0 {
 					err = b.Social.DeleteComment(t.Context(), member, c.ID)
 				}
-				if err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, err)
 			}
 		})
 	}
@@ -200,9 +177,7 @@ func TestCommentCountsOfMany(t *testing.T) {
 			(SELECT COUNT(*) FROM comments c WHERE c.show_id = s.show_id AND c.deleted_at IS NULL)`) == "0"
 	})
 	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, <-done)
 }
 
 // away is a store of deltas that is unreachable.
@@ -227,13 +202,10 @@ func (away) Aside(context.Context, string) ([]driver.Taken, error) {
 func TestStoreOfDeltasAway(t *testing.T) {
 	b := boxtest.New(t)
 	x, err := social.New(b.Store, b.Catalog, b.Outbox, away{memcounter.New()}, social.Config{Holder: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b.Catalog.SetPending(x.Pending)
-	if _, err := x.Comment(t.Context(), "ann", "show-1", "still here"); err != nil {
-		t.Fatal(err)
-	}
+	_, err = x.Comment(t.Context(), "ann", "show-1", "still here")
+	require.NoError(t, err)
 	for _, e := range b.Outbox.Take() {
 		handle(t, b, x, e)
 	}
@@ -253,8 +225,6 @@ func handle(t *testing.T, b *boxtest.Box, x *social.Social, e event.Event) {
 		if !ok {
 			continue
 		}
-		if err := b.In(t, h, e); err != nil {
-			t.Errorf("%s: %v", e.Type, err)
-		}
+		assert.NoErrorf(t, b.In(t, h, e), "%s", e.Type)
 	}
 }

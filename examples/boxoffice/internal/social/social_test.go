@@ -9,6 +9,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/counter/memcounter"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
@@ -36,27 +39,21 @@ func members(t *testing.T, b *boxtest.Box, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
 		err := b.Store.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error { return b.Store.AddMember(ctx, tx, id) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 }
 
 func comment(t *testing.T, b *boxtest.Box, member, show, text string) social.Comment {
 	t.Helper()
 	c, err := b.Social.Comment(t.Context(), member, show, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 
 func texts(t *testing.T, b *boxtest.Box, show, before string, limit int) (all []string, last string) {
 	t.Helper()
 	list, err := b.Social.Comments(t.Context(), show, before, limit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, c := range list {
 		all, last = append(all, c.Text), c.ID
 	}
@@ -67,14 +64,10 @@ func TestComment(t *testing.T) {
 	b := boxtest.New(t)
 	c := comment(t, b, "ann", "show-1", "first")
 	all, types := told(b)
-	if types != "CommentCreated ann, CommentCountDeltaPublished show-1" {
-		t.Fatal(types)
-	}
+	require.Equal(t, "CommentCreated ann, CommentCountDeltaPublished show-1", types)
 	var notice events.Noticed
 	var counted events.Counted
-	if err := errors.Join(all[0].UnmarshalData(&notice), all[1].UnmarshalData(&counted)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(all[0].UnmarshalData(&notice), all[1].UnmarshalData(&counted)))
 	if notice.MemberID != "ann" || notice.RefID != "show-1" || notice.Message != "ann wrote about Moonlight Parade" ||
 		notice.Params.Member != "ann" || notice.Params.Show != "Moonlight Parade" || !notice.At.Equal(c.CreatedAt) {
 		t.Errorf("%+v", notice)
@@ -86,9 +79,7 @@ func TestComment(t *testing.T) {
 	comment(t, b, "ann", "show-1", "third")
 	comment(t, b, "ann", "show-2", "elsewhere")
 	page, last := texts(t, b, "show-1", "", 2)
-	if !slices.Equal(page, []string{"third", "second"}) {
-		t.Error(page)
-	}
+	assert.Equal(t, []string{"third", "second"}, page)
 	if page, _ = texts(t, b, "show-1", last, 2); !slices.Equal(page, []string{"first"}) {
 		t.Error(page)
 	}
@@ -104,12 +95,8 @@ func TestDeleteComment(t *testing.T) {
 	b := boxtest.New(t)
 	c := comment(t, b, "ann", "show-1", "mine")
 	b.Outbox.Take()
-	if err := b.Social.DeleteComment(t.Context(), "bob", c.ID); !errors.Is(err, social.ErrNotYours) {
-		t.Error(err)
-	}
-	if err := b.Social.DeleteComment(t.Context(), "ann", "none"); !errors.Is(err, social.ErrNoComment) {
-		t.Error(err)
-	}
+	assert.ErrorIs(t, b.Social.DeleteComment(t.Context(), "bob", c.ID), social.ErrNotYours)
+	assert.ErrorIs(t, b.Social.DeleteComment(t.Context(), "ann", "none"), social.ErrNoComment)
 	if _, types := told(b); types != "" {
 		t.Error(types)
 	}
@@ -117,16 +104,12 @@ func TestDeleteComment(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if err := b.Social.DeleteComment(t.Context(), "ann", c.ID); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, b.Social.DeleteComment(t.Context(), "ann", c.ID))
 		})
 	}
 	wg.Wait()
 	all, types := told(b)
-	if types != "CommentCountDeltaPublished show-1" {
-		t.Fatal(types)
-	}
+	require.Equal(t, "CommentCountDeltaPublished show-1", types)
 	var counted events.Counted
 	if err := all[0].UnmarshalData(&counted); err != nil || counted.Delta != -1 || counted.CommentID != c.ID {
 		t.Errorf("%+v, %v", counted, err)
@@ -134,9 +117,7 @@ func TestDeleteComment(t *testing.T) {
 	if page, _ := texts(t, b, "show-1", "", 10); len(page) != 0 {
 		t.Error(page)
 	}
-	if got := b.Query(t, `SELECT text FROM comments WHERE comment_id = $1 AND deleted_at IS NOT NULL`, c.ID); got != "mine" {
-		t.Errorf("the row holds %q", got)
-	}
+	assert.Equal(t, "mine", b.Query(t, `SELECT text FROM comments WHERE comment_id = $1 AND deleted_at IS NOT NULL`, c.ID), "the row holds")
 }
 
 // broken refuses every event.
@@ -150,9 +131,7 @@ func TestNothingIsHalfDone(t *testing.T) {
 	b := boxtest.New(t)
 	members(t, b, "bob")
 	x, err := social.New(b.Store, b.Catalog, broken{}, memcounter.New(), social.Config{Holder: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, commented := x.Comment(t.Context(), "ann", "show-1", "x")
 	for what, err := range map[string]error{
 		"comment": commented, "like": x.Like(t.Context(), "ann", "show-1"), "follow": x.Follow(t.Context(), "ann", "bob"),
@@ -173,9 +152,7 @@ func TestLike(t *testing.T) {
 	b := boxtest.New(t)
 	do := func(fn func(context.Context, string, string) error, want string) {
 		t.Helper()
-		if err := fn(t.Context(), "ann", "show-2"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, fn(t.Context(), "ann", "show-2"))
 		if _, types := told(b); types != want {
 			t.Fatalf("told %q, want %q", types, want)
 		}
@@ -190,9 +167,7 @@ func TestLike(t *testing.T) {
 	do(b.Social.Unlike, "")
 	do(b.Social.Like, "ShowLiked show-2, PostLiked ann")
 	for _, fn := range []func(context.Context, string, string) error{b.Social.Like, b.Social.Unlike, b.Social.View} {
-		if err := fn(t.Context(), "ann", "show-9"); !errors.Is(err, catalog.ErrNoShow) {
-			t.Error(err)
-		}
+		assert.ErrorIs(t, fn(t.Context(), "ann", "show-9"), catalog.ErrNoShow)
 	}
 }
 
@@ -202,9 +177,7 @@ func TestOneLikeOfMany(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
-			if err := errors.Join(b.Social.Like(t.Context(), "ann", "show-1"), b.Social.Follow(t.Context(), "ann", "bob")); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, errors.Join(b.Social.Like(t.Context(), "ann", "show-1"), b.Social.Follow(t.Context(), "ann", "bob")))
 		})
 	}
 	wg.Wait()
@@ -221,31 +194,21 @@ func TestFollow(t *testing.T) {
 	b := boxtest.New(t)
 	members(t, b, "ann", "bob")
 	for range 2 {
-		if err := b.Social.Follow(t.Context(), "ann", "bob"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Social.Follow(t.Context(), "ann", "bob"))
 	}
 	all, types := told(b)
-	if types != "MemberFollowed ann" {
-		t.Fatal(types)
-	}
+	require.Equal(t, "MemberFollowed ann", types)
 	var notice events.Noticed
 	if err := all[0].UnmarshalData(&notice); err != nil || notice.RefID != "bob" || notice.Message != "ann follows you" || notice.Params.Member != "ann" {
 		t.Errorf("%+v, %v", notice, err)
 	}
-	if err := b.Social.Follow(t.Context(), "ann", "nobody"); !errors.Is(err, social.ErrNoMember) {
-		t.Error(err)
-	}
-	if err := b.Social.Follow(t.Context(), "ann", "ann"); !errors.Is(err, social.ErrSelf) {
-		t.Error(err)
-	}
+	assert.ErrorIs(t, b.Social.Follow(t.Context(), "ann", "nobody"), social.ErrNoMember)
+	assert.ErrorIs(t, b.Social.Follow(t.Context(), "ann", "ann"), social.ErrSelf)
 	if list, err := b.Social.Follows(t.Context(), "ann"); err != nil || !slices.Equal(list, []string{"bob"}) {
 		t.Error(list, err)
 	}
 	for range 2 {
-		if err := b.Social.Unfollow(t.Context(), "ann", "bob"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Social.Unfollow(t.Context(), "ann", "bob"))
 	}
 	if list, err := b.Social.Follows(t.Context(), "ann"); err != nil || len(list) != 0 {
 		t.Error(list, err)

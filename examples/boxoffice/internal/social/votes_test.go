@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/counter/memcounter"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
@@ -16,17 +19,13 @@ import (
 
 func vote(t *testing.T, b *boxtest.Box, member, option string) {
 	t.Helper()
-	if err := b.Social.Vote(t.Context(), member, "show-1", option); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Social.Vote(t.Context(), member, "show-1", option))
 }
 
 func poll(t *testing.T, b *boxtest.Box, member string) social.Poll {
 	t.Helper()
 	p, err := b.Social.Poll(t.Context(), member, "show-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p
 }
 
@@ -62,25 +61,17 @@ func TestVote(t *testing.T) {
 	if left := time.Until(p.ClosesAt); left < 6*24*time.Hour || left > 8*24*time.Hour {
 		t.Errorf("it closes in %s", left)
 	}
-	if err := b.Social.Vote(t.Context(), "ann", "show-1", "Whatever"); !errors.Is(err, social.ErrNoOption) {
-		t.Error(err)
-	}
-	if poll(t, b, "").Choice != "" {
-		t.Error("nobody has a choice")
-	}
+	assert.ErrorIs(t, b.Social.Vote(t.Context(), "ann", "show-1", "Whatever"), social.ErrNoOption)
+	assert.Equal(t, "", poll(t, b, "").Choice, "nobody has a choice")
 
 	for range 2 {
-		if err := b.Social.Close(t.Context(), "show-1"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Social.Close(t.Context(), "show-1"))
 	}
 	want := "show-1: The setlist vote for Moonlight Parade is over: " + options[1] + " won"
 	if got := closed(t, b); len(got) != 1 || got[0] != want {
 		t.Errorf("%q", got)
 	}
-	if err := b.Social.Vote(t.Context(), "dan", "show-1", options[0]); !errors.Is(err, social.ErrVoteClosed) {
-		t.Error(err)
-	}
+	assert.ErrorIs(t, b.Social.Vote(t.Context(), "dan", "show-1", options[0]), social.ErrVoteClosed)
 	if p := poll(t, b, "ann"); p.Open || p.ClosedAt.IsZero() || p.Choice != options[0] || p.Tally[0].Votes != 1 {
 		t.Errorf("%+v", p)
 	}
@@ -93,9 +84,7 @@ func TestVote(t *testing.T) {
 	b.Exec(t, `DELETE FROM votes WHERE show_id = 'show-2'`)
 	_, err := b.Social.Poll(t.Context(), "", "show-2")
 	for _, err := range []error{err, b.Social.Close(t.Context(), "show-2"), b.Social.Vote(t.Context(), "ann", "show-2", options[0])} {
-		if !errors.Is(err, social.ErrNoVote) {
-			t.Error(err)
-		}
+		assert.ErrorIs(t, err, social.ErrNoVote)
 	}
 }
 
@@ -106,9 +95,7 @@ func TestVoteEnds(t *testing.T) {
 	vote(t, b, "bob", options[3])
 	b.Exec(t, `UPDATE votes SET closes_at = now_ms() - 1 WHERE show_id = 'show-1'`)
 	// The vote is over, though no sweep has ended it yet.
-	if err := b.Social.Vote(t.Context(), "cid", "show-1", options[0]); !errors.Is(err, social.ErrVoteClosed) {
-		t.Error(err)
-	}
+	assert.ErrorIs(t, b.Social.Vote(t.Context(), "cid", "show-1", options[0]), social.ErrVoteClosed)
 	if p := poll(t, b, ""); p.Open || !p.ClosedAt.IsZero() {
 		t.Errorf("%+v", p)
 	}
@@ -119,48 +106,35 @@ func TestVoteEnds(t *testing.T) {
 	b.Exec(t, `UPDATE votes SET closes_at = now_ms() + 50 WHERE show_id = 'show-3'`)
 	boxtest.WaitFor(t, "the end of another", func() bool { return b.Outbox.Saw(events.VoteClosed, "show-3") })
 	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, <-done)
 	got := closed(t, b)
 	if len(got) != 2 || got[0] != "show-1: The setlist vote for Moonlight Parade is over: "+options[2]+" and "+options[3]+" won" ||
 		got[1] != "show-3: The setlist vote for Night Train to Gangneung is over" {
 		t.Errorf("%q", got)
 	}
 	// The lease was given back.
-	if _, err := b.Store.TakeLease(t.Context(), "vote-close", "another", time.Minute); err != nil {
-		t.Errorf("the lease after the end: %v", err)
-	}
+	_, err := b.Store.TakeLease(t.Context(), "vote-close", "another", time.Minute)
+	assert.NoError(t, err, "the lease after the end")
 }
 
 func TestOneSweeper(t *testing.T) {
 	b := boxtest.New(t)
 	mine, err := b.Store.TakeLease(t.Context(), "vote-close", "test", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b.Exec(t, `UPDATE votes SET closes_at = 1`)
 	b.Exec(t, `UPDATE leases SET expires_at = 1`)
 	theirs, err := b.Store.TakeLease(t.Context(), "vote-close", "another", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if n, err := b.Social.Sweep(t.Context(), mine, 10); n != 0 || !errors.Is(err, store.ErrLeaseLost) {
 		t.Errorf("without the lease: %d, %v", n, err)
 	}
-	if got := closed(t, b); len(got) != 0 {
-		t.Error(got)
-	}
+	assert.Empty(t, closed(t, b))
 	x, err := social.New(b.Store, b.Catalog, b.Outbox, memcounter.New(), social.Config{Holder: "another"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, want := range []int{3, 2, 0} {
 		if n, err := x.Sweep(t.Context(), theirs, 3); n != want || err != nil {
 			t.Errorf("with the lease: %d, %v; want %d", n, err, want)
 		}
 	}
-	if got := closed(t, b); len(got) != 5 {
-		t.Error(got)
-	}
+	assert.Len(t, closed(t, b), 5)
 }

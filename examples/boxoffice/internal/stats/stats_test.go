@@ -3,6 +3,9 @@ package stats_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
 	"github.com/millrace-go/millrace/fault"
@@ -15,9 +18,7 @@ func TestCounters(t *testing.T) {
 	handle := func(typ, about string, data any) {
 		t.Helper()
 		e, err := events.New(typ, about, "1", "ann", true, data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		b.Must(t, events.GroupStats, e, "counted")
 	}
 	handle(events.ReservationCreated, "reservation", nil)
@@ -30,9 +31,7 @@ func TestCounters(t *testing.T) {
 	handle(events.TransferCancelled, "transfer", events.Transferred{Amount: 11})
 	handle(events.MembershipActivated, "membership", nil)
 	got, err := b.Stats.All(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, want := range map[string]int64{
 		"reservations_created": 2, "reservations_confirmed": 1, "reservations_cancelled": 1, "refund_amount": 750,
 		"transfer_amount": 900, "transfers_completed": 1, "transfers_cancelled": 1, "memberships": 1,
@@ -41,14 +40,10 @@ func TestCounters(t *testing.T) {
 			t.Errorf("%s is %d, want %d", name, got[name], want)
 		}
 	}
-	if len(got) != 8 {
-		t.Errorf("counters: %v", got)
-	}
+	assert.Len(t, got, 8, "counters")
 	// Events of other subjects have no effect.
 	e, err := events.New(events.PaymentSuccess, "payment", "1", "ann", true, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b.Must(t, events.GroupStats, e, "")
 }
 
@@ -56,9 +51,7 @@ func TestMalformed(t *testing.T) {
 	b := boxtest.New(t)
 	for typ, about := range map[string]string{events.PaymentRefunded: "payment", events.TransferCompleted: "transfer"} {
 		e, err := events.New(typ, about, "1", "ann", true, "not an object")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := b.Handle(t.Context(), events.GroupStats, e); fault.Of(err) != fault.Permanent {
 			t.Errorf("%s: %v", typ, err)
 		}
@@ -69,9 +62,7 @@ func TestMissingCounter(t *testing.T) {
 	b := boxtest.New(t)
 	b.Exec(t, `DELETE FROM stats WHERE name = 'memberships'`)
 	e, err := events.New(events.MembershipActivated, "membership", "1", "ann", false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := b.Handle(t.Context(), events.GroupStats, e); err == nil {
 		t.Error("an event was counted nowhere")
 	}

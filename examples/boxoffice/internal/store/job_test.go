@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // One of two processes does the due work, through any failure, and gives its lease
@@ -45,16 +47,11 @@ func TestJob(t *testing.T) {
 	wait(t, "all to be done", func() bool { return count(t, s, `SELECT COUNT(*) FROM writers`) == 5 })
 	stop()
 	for range 2 {
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-ended)
 	}
-	if n := tries.Load(); n != 7 {
-		t.Errorf("%d tries, want 7", n)
-	}
-	if _, err := s.TakeLease(t.Context(), "test", "c", time.Minute); err != nil {
-		t.Errorf("after the end: %v", err)
-	}
+	assert.EqualValues(t, 7, tries.Load(), "tries")
+	_, err := s.TakeLease(t.Context(), "test", "c", time.Minute)
+	assert.NoError(t, err, "after the end")
 }
 
 // Work that is due and cannot be done now, because another transaction has locked its
@@ -81,7 +78,5 @@ func TestJobWithoutProgress(t *testing.T) {
 		t.Errorf("looked again after %v", after)
 	}
 	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, <-ended)
 }

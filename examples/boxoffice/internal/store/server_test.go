@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/internal/servicetest"
 	"github.com/millrace-go/millrace/queue/queuetest"
 )
@@ -48,9 +51,7 @@ func TestParametersOnServers(t *testing.T) {
 			t.Errorf("queried: %q, %v", got, err)
 		}
 		stmt, err := s.DB().Prepare(query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer stmt.Close() //nolint:errcheck // the pool's end closes it
 		if err := stmt.QueryRow("x", "y").Scan(&got); err != nil || got != "yxy" {
 			t.Errorf("prepared: %q, %v", got, err)
@@ -71,14 +72,10 @@ func TestUpdateOnServers(t *testing.T) {
 			if title != "New" || position != 2 {
 				t.Errorf("returned %q, %d", title, position)
 			}
-			if err := s.Update(ctx, tx, q, []any{"show-3", "New", 3}, &title, &position); !errors.Is(err, sql.ErrNoRows) {
-				t.Errorf("a condition that does not hold: %v", err)
-			}
+			assert.ErrorIs(t, s.Update(ctx, tx, q, []any{"show-3", "New", 3}, &title, &position), sql.ErrNoRows, "a condition that does not hold")
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	})
 }
 
@@ -100,12 +97,8 @@ func TestProcessesStartTogether(t *testing.T) {
 			if s == nil {
 				continue
 			}
-			if n := count(t, s, `SELECT COUNT(*) FROM seats`); n != 5*Rows*SeatsPerRow {
-				t.Errorf("%d seats", n)
-			}
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
+			assert.Equal(t, 5*Rows*SeatsPerRow, count(t, s, `SELECT COUNT(*) FROM seats`), "seats")
+			assert.NoError(t, s.Close())
 		}
 	})
 }
@@ -130,16 +123,12 @@ func TestDeadlocksAreTriedAgain(t *testing.T) {
 						}
 						return nil
 					})
-					if err != nil {
-						t.Errorf("writer %d: %v", i, err)
-					}
+					assert.NoErrorf(t, err, "writer %d", i)
 				}
 			})
 		}
 		wg.Wait()
-		if n := count(t, s, `SELECT SUM(view_count) FROM shows`); n != 12 {
-			t.Errorf("%d views, want 12", n)
-		}
+		assert.Equal(t, 12, count(t, s, `SELECT SUM(view_count) FROM shows`), "views")
 	})
 }
 
@@ -147,9 +136,7 @@ func TestLeasesOnServers(t *testing.T) {
 	servers(t, func(t *testing.T, url string) {
 		s := reopen(t, url)
 		mine, err := s.TakeLease(t.Context(), "job", "a", time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := s.TakeLease(t.Context(), "job", "b", time.Minute); !errors.Is(err, ErrLeaseHeld) {
 			t.Errorf("taken twice: %v", err)
 		}
@@ -157,23 +144,17 @@ func TestLeasesOnServers(t *testing.T) {
 		if err != nil || again.Token() != mine.Token() {
 			t.Errorf("taken anew: token %d, %v; was %d", again.Token(), err, mine.Token())
 		}
-		if err := mine.Drop(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, mine.Drop(t.Context()))
 		theirs, err := s.TakeLease(t.Context(), "job", "b", time.Minute)
 		if err != nil || theirs.Token() <= mine.Token() {
 			t.Errorf("after it was given back: token %d, %v; was %d", theirs.Token(), err, mine.Token())
 		}
-		if err := mine.Renew(t.Context(), time.Minute); !errors.Is(err, ErrLeaseLost) {
-			t.Errorf("renewed after it was lost: %v", err)
-		}
+		assert.ErrorIs(t, mine.Renew(t.Context(), time.Minute), ErrLeaseLost, "renewed after it was lost")
 	})
 }
 
 func TestRoomSettingsOnServers(t *testing.T) {
 	servers(t, func(t *testing.T, url string) {
-		if err := queuetest.CheckSettings(t.Context(), reopen(t, url).RoomSettings()); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, queuetest.CheckSettings(t.Context(), reopen(t, url).RoomSettings()))
 	})
 }

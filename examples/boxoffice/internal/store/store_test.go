@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/queue/queuetest"
@@ -43,44 +44,33 @@ var fresh = sync.OnceValues(func() ([]byte, error) {
 func open(t *testing.T) (*Store, string) {
 	t.Helper()
 	b, err := fresh()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "b.db")
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, b, 0o600))
 	return reopen(t, "sqlite://"+path), "sqlite://" + path
 }
 
 func reopen(t *testing.T, url string) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, s.Close())
 	})
 	return s
 }
 
 func count(t *testing.T, s *Store, query string) (n int) {
 	t.Helper()
-	if err := s.Reader().QueryRowContext(t.Context(), query).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Reader().QueryRowContext(t.Context(), query).Scan(&n))
 	return n
 }
 
 // counter makes a row to count writers in.
 func counter(t *testing.T, s *Store) {
 	t.Helper()
-	if _, err := s.DB().ExecContext(t.Context(), `CREATE TABLE writers (name TEXT PRIMARY KEY)`); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.DB().ExecContext(t.Context(), `CREATE TABLE writers (name TEXT PRIMARY KEY)`)
+	require.NoError(t, err)
 }
 
 func add(s *Store, name string) func(context.Context, *sql.Tx) error {
@@ -101,9 +91,7 @@ func together(t *testing.T, s *Store, writers ...func() error) []error {
 func lineUp(t *testing.T, s *Store, meanwhile func(), writers ...func() error) []error {
 	t.Helper()
 	tx, err := s.DB().BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	lead := make(chan error, 1)
 	go func() {
 		lead <- s.Write(context.Background(), func(context.Context, *sql.Tx) error { return nil })
@@ -119,12 +107,8 @@ func lineUp(t *testing.T, s *Store, meanwhile func(), writers ...func() error) [
 		wait(t, "the writer to stand in line", func() bool { return queued(s) >= i+1 })
 	}
 	meanwhile()
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-lead; err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, tx.Rollback())
+	require.NoError(t, <-lead)
 	wg.Wait()
 	return errs
 }
@@ -171,9 +155,7 @@ func TestWritersShareACommit(t *testing.T) {
 		})
 	}
 	for i, err := range together(t, s, writers...) {
-		if err != nil {
-			t.Errorf("writer %d: %v", i, err)
-		}
+		assert.NoErrorf(t, err, "writer %d", i)
 	}
 	n := 0
 	txs.Range(func(_, v any) bool {
@@ -183,9 +165,7 @@ func TestWritersShareACommit(t *testing.T) {
 		}
 		return true
 	})
-	if n != 2 {
-		t.Errorf("100 writers took %d transactions, want 2", n)
-	}
+	assert.Equalf(t, 2, n, "100 writers took %d transactions, want 2", n)
 	if len(hooks) != 100 || count(t, s, `SELECT COUNT(*) FROM writers`) != 100 {
 		t.Errorf("%d hooks, %d rows", len(hooks), count(t, s, `SELECT COUNT(*) FROM writers`))
 	}
@@ -264,9 +244,7 @@ func TestDoomedWriterIsAlone(t *testing.T) {
 	if n := count(t, s, `SELECT COUNT(*) FROM writers WHERE name IN ('a', 'c', 'e')`); n != 3 || count(t, s, `SELECT COUNT(*) FROM writers`) != 3 {
 		t.Error("the sound writers' work is missing, or the broken one's is there")
 	}
-	if ran != 3 {
-		t.Errorf("the sound writers ran %d times", ran)
-	}
+	assert.Equalf(t, 3, ran, "the sound writers ran %d times", ran)
 }
 
 // Hooks belong to their writer: they are dropped with its failure, and when one
@@ -300,12 +278,8 @@ func TestHooksOfWritersThatShareACommit(t *testing.T) {
 	for name := range hooks {
 		got = append(got, name)
 	}
-	if !slices.Equal(got, []string{"a", "c", "d"}) {
-		t.Errorf("hooks of %v ran, want those of a, c and d", got)
-	}
-	if n := count(t, s, `SELECT COUNT(*) FROM writers`); n != 3 {
-		t.Errorf("%d rows, want 3", n)
-	}
+	assert.Equalf(t, []string{"a", "c", "d"}, got, "hooks of %v ran, want those of a, c and d", got)
+	assert.Equal(t, 3, count(t, s, `SELECT COUNT(*) FROM writers`), "rows")
 }
 
 func TestCancelledWriter(t *testing.T) {
@@ -327,9 +301,7 @@ func TestCancelledWriter(t *testing.T) {
 	if count(t, s, `SELECT COUNT(*) FROM writers WHERE name = 'b'`) != 0 || count(t, s, `SELECT COUNT(*) FROM writers`) != 2 {
 		t.Error("the cancelled writer wrote, or another did not")
 	}
-	if err := s.Write(ctx, add(s, "d")); !errors.Is(err, context.Canceled) {
-		t.Errorf("a writer that came too late: %v", err)
-	}
+	assert.ErrorIs(t, s.Write(ctx, add(s, "d")), context.Canceled, "a writer that came too late")
 }
 
 func TestManyWriters(t *testing.T) {
@@ -361,9 +333,7 @@ func TestLease(t *testing.T) {
 	other := reopen(t, url)
 	ctx := t.Context()
 	mine, err := s.TakeLease(ctx, "job", "a", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := other.TakeLease(ctx, "job", "b", time.Minute); !errors.Is(err, ErrLeaseHeld) {
 		t.Errorf("a held lease: %v", err)
 	}
@@ -371,12 +341,9 @@ func TestLease(t *testing.T) {
 	if err != nil || again.Token() != mine.Token() {
 		t.Errorf("the holder itself: %v, token %d", err, again.Token())
 	}
-	if err := mine.Renew(ctx, time.Minute); err != nil {
-		t.Errorf("renew: %v", err)
-	}
-	if _, err := s.DB().Exec(`UPDATE leases SET expires_at = 1`); err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, mine.Renew(ctx, time.Minute), "renew")
+	_, err = s.DB().Exec(`UPDATE leases SET expires_at = 1`)
+	require.NoError(t, err)
 	theirs, err := other.TakeLease(ctx, "job", "b", time.Minute)
 	if err != nil || theirs.Token() <= mine.Token() {
 		t.Errorf("an expired lease: %v, token %d after %d", err, theirs.Token(), mine.Token())
@@ -392,69 +359,46 @@ func TestLease(t *testing.T) {
 	if !errors.Is(err, ErrLeaseLost) || count(t, s, `SELECT COUNT(*) FROM writers`) != 0 {
 		t.Errorf("a lost lease: %v", err)
 	}
-	if err := mine.Drop(ctx); err != nil {
-		t.Errorf("dropping a lost lease: %v", err)
-	}
+	assert.NoError(t, mine.Drop(ctx), "dropping a lost lease")
 	if _, err := s.TakeLease(ctx, "job", "a", time.Minute); !errors.Is(err, ErrLeaseHeld) {
 		t.Errorf("dropping a lost lease took the other's: %v", err)
 	}
-	if err := theirs.Drop(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.TakeLease(ctx, "job", "a", time.Minute); err != nil {
-		t.Errorf("a dropped lease: %v", err)
-	}
+	require.NoError(t, theirs.Drop(ctx))
+	_, err = s.TakeLease(ctx, "job", "a", time.Minute)
+	assert.NoError(t, err, "a dropped lease")
 }
 
 func TestOpenTwice(t *testing.T) {
 	s, url := open(t)
-	if _, err := s.DB().Exec(`UPDATE seats SET status = 'SOLD', reservation_id = 'r' WHERE show_id = 'show-1' AND seat_id = 'A-1'`); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.DB().Exec(`UPDATE seats SET status = 'SOLD', reservation_id = 'r' WHERE show_id = 'show-1' AND seat_id = 'A-1'`)
+	require.NoError(t, err)
 	second := reopen(t, url)
-	if n := count(t, second, `SELECT COUNT(*) FROM seats`); n != 2500 {
-		t.Errorf("%d seats", n)
-	}
-	if n := count(t, second, `SELECT COUNT(*) FROM seats WHERE status = 'SOLD'`); n != 1 {
-		t.Errorf("%d seats sold", n)
-	}
-	if err := second.Ping(t.Context()); err != nil {
-		t.Error(err)
-	}
+	assert.Equal(t, 2500, count(t, second, `SELECT COUNT(*) FROM seats`), "seats")
+	assert.Equal(t, 1, count(t, second, `SELECT COUNT(*) FROM seats WHERE status = 'SOLD'`), "seats sold")
+	assert.NoError(t, second.Ping(t.Context()))
 }
 
 func TestSeedIsCompleted(t *testing.T) {
 	s, url := open(t)
 	for _, q := range []string{`DELETE FROM seats WHERE show_id = 'show-3' AND position > 100`, `DELETE FROM seats WHERE show_id = 'show-5'`,
 		`DELETE FROM seat_classes WHERE show_id = 'show-5'`, `DELETE FROM show_performers WHERE show_id = 'show-5'`, `DELETE FROM shows WHERE show_id = 'show-5'`} {
-		if _, err := s.DB().Exec(q); err != nil {
-			t.Fatal(err)
-		}
+		_, err := s.DB().Exec(q)
+		require.NoError(t, err)
 	}
-	if n := count(t, reopen(t, url), `SELECT COUNT(*) FROM seats`); n != 2500 {
-		t.Errorf("%d seats after an interrupted first start", n)
-	}
+	assert.Equal(t, 2500, count(t, reopen(t, url), `SELECT COUNT(*) FROM seats`), "seats after an interrupted first start")
 }
 
 func TestFolderLock(t *testing.T) {
 	dir := t.TempDir()
 	lock, err := LockFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := LockFolder(dir); !errors.Is(err, ErrFolderInUse) {
 		t.Errorf("a second lock: %v", err)
 	}
-	if err := lock.Release(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, lock.Release())
 	again, err := LockFolder(dir)
-	if err != nil {
-		t.Fatalf("after the release: %v", err)
-	}
-	if err := again.Release(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err, "after the release")
+	require.NoError(t, again.Release())
 	if _, err := LockFolder(filepath.Join(dir, "missing")); err == nil {
 		t.Error("a folder that is not there was locked")
 	}
@@ -482,9 +426,7 @@ func TestURLs(t *testing.T) {
 func TestLoad(t *testing.T) {
 	d := sqlite()
 	var two struct{ A, B string }
-	if err := load("-- name: A\nSELECT now_ms() FROM x FOR UPDATE\n\n-- name: B\nSELECT 2\n", d.rewrite, &two); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, load("-- name: A\nSELECT now_ms() FROM x FOR UPDATE\n\n-- name: B\nSELECT 2\n", d.rewrite, &two))
 	if two.B != "SELECT 2" || strings.Contains(two.A, "now_ms") || strings.Contains(two.A, "FOR UPDATE") {
 		t.Errorf("%+v", two)
 	}
@@ -494,9 +436,7 @@ func TestLoad(t *testing.T) {
 	for name, text := range map[string]string{
 		"missing": "-- name: A\nSELECT 1", "unknown": "-- name: A\n1\n-- name: B\n2\n-- name: C\n3", "twice": "-- name: A\n1\n-- name: A\n2\n-- name: B\n3",
 	} {
-		if err := load(text, d.rewrite, &two); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		assert.Errorf(t, load(text, d.rewrite, &two), "%s: no error", name)
 	}
 }
 
@@ -519,7 +459,5 @@ func TestImpossibleStates(t *testing.T) {
 
 func TestRoomSettings(t *testing.T) {
 	s, _ := open(t)
-	if err := queuetest.CheckSettings(t.Context(), s.RoomSettings()); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, queuetest.CheckSettings(t.Context(), s.RoomSettings()))
 }

@@ -7,6 +7,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
@@ -36,9 +39,7 @@ func house(t *testing.T, seats ...string) (*boxtest.Box, *ticket.Door, booking.R
 func issue(t *testing.T, d *ticket.Door, member, reservation string) []ticket.Issued {
 	t.Helper()
 	list, err := d.Issue(t.Context(), member, reservation)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return list
 }
 
@@ -54,9 +55,7 @@ func scan(t *testing.T, d *ticket.Door, code, show string, want ticket.Status) t
 func transfer(t *testing.T, b *boxtest.Box, r booking.Reservation, from, to string) payment.Payment {
 	t.Helper()
 	p, err := b.Payments.Start(t.Context(), payment.Request{Key: "t-" + to, Member: from, Type: events.ForTransfer, ReservationID: r.ID, ToMember: to, Amount: r.Amount, Card: boxtest.Approve})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p
 }
 
@@ -109,9 +108,8 @@ func TestScan(t *testing.T) {
 		b.Deliver(t, b.Paid(t, b.Pay(t, r, boxtest.Approve)))
 		old := issue(t, d, "ann", r.ID)[0].Code
 		x := transfer(t, b, r, "ann", "bob")
-		if _, err := b.Payments.Accept(t.Context(), "bob", x.ReferenceID); err != nil {
-			t.Fatal(err)
-		}
+		_, err := b.Payments.Accept(t.Context(), "bob", x.ReferenceID)
+		require.NoError(t, err)
 		b.Deliver(t, b.Paid(t, x))
 		scan(t, d, old, "show-1", ticket.Transferred)
 		if _, err := d.Issue(t.Context(), "ann", r.ID); !errors.Is(err, ticket.ErrNotFound) {
@@ -125,9 +123,8 @@ func TestScan(t *testing.T) {
 		paid := b.Pay(t, r, boxtest.Approve)
 		b.Deliver(t, b.Paid(t, paid))
 		code := issue(t, d, "ann", r.ID)[0].Code
-		if _, err := b.Payments.Refund(t.Context(), "ann", paid.ID); err != nil {
-			t.Fatal(err)
-		}
+		_, err := b.Payments.Refund(t.Context(), "ann", paid.ID)
+		require.NoError(t, err)
 		scan(t, d, code, "show-1", ticket.Refunded) // its money is on its way
 		b.Deliver(t, b.PaidBack(t, paid))
 		scan(t, d, code, "show-1", ticket.Refunded)
@@ -141,14 +138,10 @@ func TestRepeatedScan(t *testing.T) {
 	var got []string
 	for _, key := range []string{"a", "a", "b", "a", ""} {
 		x, err := d.Scan(t.Context(), code, "show-1", key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got = append(got, string(x.Status))
 	}
-	if all := strings.Join(got, " "); all != "VALID VALID USED VALID USED" {
-		t.Error(all)
-	}
+	assert.Equal(t, "VALID VALID USED VALID USED", strings.Join(got, " "))
 }
 
 // Two doors, each with a connection of its own, and a crowd with copies of one code.
@@ -166,9 +159,7 @@ func TestOneScanIsValid(t *testing.T) {
 				at = other
 			}
 			got, err := at.Scan(t.Context(), code, "show-1", fmt.Sprint(i))
-			if err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, err)
 			mu.Lock()
 			count[got.Status]++
 			mu.Unlock()
@@ -183,9 +174,8 @@ func TestOneScanIsValid(t *testing.T) {
 func TestUsedTicketStays(t *testing.T) {
 	b, d, r, p := house(t, "A-1", "A-2")
 	accepted := transfer(t, b, r, "ann", "bob")
-	if _, err := b.Payments.Accept(t.Context(), "bob", accepted.ReferenceID); err != nil {
-		t.Fatal(err)
-	}
+	_, err := b.Payments.Accept(t.Context(), "bob", accepted.ReferenceID)
+	require.NoError(t, err)
 	scan(t, d, issue(t, d, "ann", r.ID)[0].Code, "show-1", ticket.Valid)
 	if _, err := b.Booking.Cancel(t.Context(), "ann", r.ID); !errors.Is(err, booking.ErrUsed) {
 		t.Errorf("cancelled: %v", err)
@@ -194,13 +184,10 @@ func TestUsedTicketStays(t *testing.T) {
 		t.Errorf("refunded: %v", err)
 	}
 	b.Must(t, events.GroupTickets, b.Paid(t, accepted), "late") // its transfer was under way
-	if _, err := d.Issue(t.Context(), "ann", r.ID); err != nil {
-		t.Errorf("ann lost it: %v", err)
-	}
-	_, err := b.Payments.Start(t.Context(), payment.Request{Key: "again", Member: "ann", Type: events.ForTransfer, ReservationID: r.ID, ToMember: "cid", Amount: r.Amount, Card: boxtest.Approve})
-	if !errors.Is(err, booking.ErrUsed) {
-		t.Errorf("offered: %v", err)
-	}
+	_, err = d.Issue(t.Context(), "ann", r.ID)
+	assert.NoError(t, err, "ann lost it")
+	_, err = b.Payments.Start(t.Context(), payment.Request{Key: "again", Member: "ann", Type: events.ForTransfer, ReservationID: r.ID, ToMember: "cid", Amount: r.Amount, Card: boxtest.Approve})
+	assert.ErrorIs(t, err, booking.ErrUsed, "offered")
 }
 
 func TestScanAgainstRefund(t *testing.T) {

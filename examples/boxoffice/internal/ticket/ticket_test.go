@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/golang-jwt/jwt/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"rsc.io/qr"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/boxtest"
@@ -27,18 +29,14 @@ var (
 func keys(t testing.TB, text string) *ticket.Keys {
 	t.Helper()
 	k, err := ticket.ParseKeys(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return k
 }
 
 func sign(t testing.TB, k *ticket.Keys, x ticket.Ticket) string {
 	t.Helper()
 	code, err := k.Sign(x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return code
 }
 
@@ -46,13 +44,9 @@ func sign(t testing.TB, k *ticket.Keys, x ticket.Ticket) string {
 func published(t testing.TB, k *ticket.Keys) ticket.PublicKeys {
 	t.Helper()
 	text, err := json.Marshal(k.Public())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var public ticket.PublicKeys
-	if err := json.Unmarshal(text, &public); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, &public))
 	return public
 }
 
@@ -66,18 +60,14 @@ func TestVerifyOffline(t *testing.T) {
 	if err != nil || got != seat {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if again := sign(t, k, seat); again != code {
-		t.Error("the same ticket has two codes")
-	}
+	assert.Equal(t, code, sign(t, k, seat), "the same ticket has two codes")
 }
 
 // The form is the standard's: this test knows it from RFC 7515 and RFC 8037 alone.
 func TestStandardForm(t *testing.T) {
 	k := keys(t, newSeed)
 	text, err := json.Marshal(k.Public())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var set struct {
 		Keys []struct{ Kty, Crv, Alg, Use, Kid, X string }
 	}
@@ -100,9 +90,7 @@ func TestStandardForm(t *testing.T) {
 		if err == nil {
 			err = json.Unmarshal(raw, into)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	if head["alg"] != "EdDSA" || head["kid"] != key.Kid || len(body) != 4 || body["seat"] != "A-1" || body["show"] != "show-1" || body["gen"] != 2.0 || body["tkt"] != seat.ID {
 		t.Errorf("%v %v", head, body)
@@ -153,9 +141,7 @@ func TestRefusedCodes(t *testing.T) {
 func must(t *testing.T) func(string, error) string {
 	return func(s string, err error) string {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return s
 	}
 }
@@ -200,9 +186,7 @@ func TestParseKeys(t *testing.T) {
 	}
 	var p ticket.PublicKeys
 	for _, text := range []string{`[]`, `{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"a","x":"AAAA"}]}`} {
-		if err := json.Unmarshal([]byte(text), &p); err == nil {
-			t.Errorf("%s was read", text)
-		}
+		assert.Errorf(t, json.Unmarshal([]byte(text), &p), "%s was read", text)
 	}
 	if err := json.Unmarshal([]byte(`{"keys":[{"kty":"RSA","kid":"a"}]}`), &p); err != nil || len(p) != 0 {
 		t.Errorf("a key of another kind: %v, %v", p, err)
@@ -213,9 +197,7 @@ func TestParseKeys(t *testing.T) {
 func TestPicture(t *testing.T) {
 	code := sign(t, keys(t, newSeed), seat)
 	picture, err := ticket.Draw(code)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	painted := map[[2]int]bool{}
 	for _, part := range strings.Split(strings.TrimSuffix(picture.Path, "z"), "z") {
 		x, y, n := rectangle(t, part)
@@ -224,17 +206,13 @@ func TestPicture(t *testing.T) {
 		}
 	}
 	want, err := qr.Encode(code, qr.M)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if picture.Size != want.Size+2*ticket.Quiet {
 		t.Errorf("size %d of %d modules", picture.Size, want.Size)
 	}
 	for y := range picture.Size {
 		for x := range picture.Size {
-			if painted[[2]int{x, y}] != want.Black(x-ticket.Quiet, y-ticket.Quiet) {
-				t.Fatalf("the module %d, %d is wrong", x, y)
-			}
+			require.Equalf(t, want.Black(x-ticket.Quiet, y-ticket.Quiet), painted[[2]int{x, y}], "the module %d, %d is wrong", x, y)
 		}
 	}
 }

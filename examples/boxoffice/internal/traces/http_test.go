@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
@@ -38,19 +40,13 @@ func traced(t *testing.T, mux http.Handler) (url string, ended func() []sdktrace
 func ask(t *testing.T, method, url string, header http.Header, body string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Header = header
 	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer res.Body.Close() //nolint:errcheck // read to its end
 	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }
 
@@ -58,12 +54,8 @@ func TestRequestsTellNoSecrets(t *testing.T) {
 	inner := http.NewServeMux()
 	inner.HandleFunc("POST /api/things/{id}", func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
-		if sc := trace.SpanContextFromContext(r.Context()); !sc.IsValid() {
-			t.Error("no span in the context")
-		}
+		assert.NoError(t, err)
+		assert.True(t, trace.SpanContextFromContext(r.Context()).IsValid(), "no span in the context")
 		// The handler gets the whole request.
 		w.WriteHeader(http.StatusTeapot)
 		fmt.Fprint(w, r.PathValue("id"), r.URL.Query().Get("ticket"), r.Header.Get("Authorization"), string(body), r.RemoteAddr != "")
@@ -76,9 +68,7 @@ func TestRequestsTellNoSecrets(t *testing.T) {
 		"Traceparent": {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
 	}
 	got := ask(t, http.MethodPost, url+"/api/things/hunter2-id?ticket=hunter2-ticket", header, "hunter2-body")
-	if got != "hunter2-idhunter2-tickethunter2-bearerhunter2-bodytrue" {
-		t.Errorf("the handler saw %q", got)
-	}
+	assert.Equal(t, "hunter2-idhunter2-tickethunter2-bearerhunter2-bodytrue", got, "the handler saw")
 	s := ended()[0]
 	told := map[string]string{}
 	for _, a := range s.Attributes() {
@@ -92,9 +82,7 @@ func TestRequestsTellNoSecrets(t *testing.T) {
 		t.Errorf("%s %v under %v: %v", s.Name(), s.SpanKind(), s.Parent(), told)
 	}
 	ask(t, http.MethodGet, url+"/hunter2-nothing", http.Header{}, "")
-	if s := ended()[1]; s.Name() != "GET" {
-		t.Errorf("without a route it is %q", s.Name())
-	}
+	assert.Equal(t, "GET", ended()[1].Name(), "without a route")
 }
 
 func TestQuietRequests(t *testing.T) {
@@ -115,9 +103,7 @@ func TestRequestsLetThrough(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/flush", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "a")
-		if err := http.NewResponseController(w).Flush(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, http.NewResponseController(w).Flush())
 	})
 	mux.HandleFunc("/take", func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := http.NewResponseController(w).Hijack()
@@ -130,12 +116,8 @@ func TestRequestsLetThrough(t *testing.T) {
 	})
 	mux.HandleFunc("/panic", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	url, ended := traced(t, mux)
-	if got := ask(t, http.MethodGet, url+"/flush", http.Header{}, ""); got != "a" {
-		t.Error(got)
-	}
-	if got := ask(t, http.MethodGet, url+"/take", http.Header{}, ""); got != "taken" {
-		t.Error(got)
-	}
+	assert.Equal(t, "a", ask(t, http.MethodGet, url+"/flush", http.Header{}, ""))
+	assert.Equal(t, "taken", ask(t, http.MethodGet, url+"/take", http.Header{}, ""))
 	if res, err := http.Get(url + "/panic"); err == nil {
 		res.Body.Close() //nolint:errcheck // nothing was answered
 		t.Error("a panic was answered")

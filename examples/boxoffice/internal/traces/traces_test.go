@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
@@ -46,9 +48,7 @@ func opened(t *testing.T, url string, cfg Config) *Traces {
 	t.Helper()
 	cfg.Service = "boxoffice"
 	traces, err := Open(url, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return traces
 }
 
@@ -157,9 +157,7 @@ func TestCollectorThatHangs(t *testing.T) {
 			t.Errorf("the end waited %v", took)
 		}
 	})
-	if !strings.Contains(out.String(), "spans") {
-		t.Error("nobody was told")
-	}
+	assert.Contains(t, out.String(), "spans", "nobody was told")
 }
 
 // TestCloseLeavesNothingBehind has more batches waiting than a hanging collector
@@ -195,9 +193,7 @@ func TestExportsTellOfTheReturn(t *testing.T) {
 		return nil
 	}), log: out.logger(), wanted: t.Context()}
 	for _, away = range []bool{true, true, false, false} {
-		if err := to.ExportSpans(t.Context(), nil); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, to.ExportSpans(t.Context(), nil))
 	}
 	if s := out.String(); strings.Count(s, "dropped") != 1 || strings.Count(s, "again") != 1 {
 		t.Error(s)

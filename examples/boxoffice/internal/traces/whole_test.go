@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -35,9 +36,7 @@ func wholeTrace() []Span {
 }
 
 func TestWhole(t *testing.T) {
-	if err := Whole(wholeTrace(), trace.TraceID{1}); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, Whole(wholeTrace(), trace.TraceID{1}))
 	for name, c := range map[string]struct {
 		change func([]Span) []Span
 		want   string
@@ -66,9 +65,7 @@ func TestRender(t *testing.T) {
 		t.Fatalf("\n%s", got)
 	}
 	for i, line := range []string{"POST ", "└─ create ", "   ├─ send domain_events (linked) ", "   ├─ process ", "   │  └─ deliver notification ", "   └─ process "} {
-		if !strings.HasPrefix(strings.Split(got, "\n")[i], line) {
-			t.Errorf("line %d is not %q:\n%s", i, line, got)
-		}
+		assert.Truef(t, strings.HasPrefix(strings.Split(got, "\n")[i], line), "line %d is not %q:\n%s", i, line, got)
 	}
 	columns := map[int]bool{}
 	for _, line := range strings.Split(strings.TrimSpace(got), "\n") {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 )
 
@@ -35,21 +36,15 @@ func TestNowGrows(t *testing.T) {
 // A process that runs between two readings of ours reads a time between them.
 func TestProcessesShareIt(t *testing.T) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cmd := exec.CommandContext(t.Context(), self)
 	cmd.Env = append(os.Environ(), childEnv+"=1")
 	before := Now()
 	out, err := cmd.Output()
 	after := Now()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	n, err := strconv.ParseInt(string(out), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if read := time.Duration(n); read < before || read > after {
 		t.Errorf("the other process read %v, not between %v and %v", read, before, after)
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 )
@@ -43,9 +45,7 @@ func TestWorstIsTheFullestWindow(t *testing.T) {
 		for end := time.Duration(-60); end <= 60; end++ {
 			most = max(most, holds(times, end))
 		}
-		if got.Calls != most {
-			t.Fatalf("%d calls, want %d", got.Calls, most)
-		}
+		require.Equal(t, most, got.Calls, "calls")
 		if most == 0 {
 			return
 		}
@@ -74,9 +74,7 @@ func TestAboveCountsOverfullWindows(t *testing.T) {
 				want++
 			}
 		}
-		if got := Above(times, width, limit); got != want {
-			t.Fatalf("%d, want %d", got, want)
-		}
+		require.Equal(t, want, Above(times, width, limit))
 		if over := Worst(times, width).Calls > limit; over != (want > 0) {
 			t.Fatalf("Worst says over=%v, Above counts %d", over, want)
 		}
@@ -120,15 +118,9 @@ func TestCounterGrowsWhileItWraps(t *testing.T) {
 func TestCounterKeepsOrder(t *testing.T) {
 	c := NewCounter(width)
 	c.Add(100)
-	if n := c.Add(80); n != 2 {
-		t.Errorf("a call from before the last one: %d", n)
-	}
-	if n := c.Add(109); n != 3 {
-		t.Errorf("it must count at the last one's time: %d", n)
-	}
-	if n := NewCounter(width).Add(-5); n != 1 {
-		t.Errorf("a first call at a negative time: %d", n)
-	}
+	assert.Equal(t, 2, c.Add(80), "a call from before the last one")
+	assert.Equal(t, 3, c.Add(109), "it must count at the last one's time")
+	assert.Equal(t, 1, NewCounter(width).Add(-5), "a first call at a negative time")
 }
 
 func TestEdge(t *testing.T) {

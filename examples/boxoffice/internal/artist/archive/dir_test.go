@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist/archive"
@@ -21,9 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func open(t testing.TB, root string) *archive.Dir {
 	t.Helper()
 	d, err := archive.NewDir(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return d
 }
 
@@ -39,24 +39,18 @@ func TestStore(t *testing.T) {
 	for name, of := range map[string]func() archive.Store{"Dir": folder, "S3": func() archive.Store { return s3 }} {
 		t.Run(name, func(t *testing.T) { keeps(t, of) })
 	}
-	if all := server.Objects(); len(all) != 0 {
-		t.Errorf("the bucket has %q", all)
-	}
+	assert.Empty(t, server.Objects(), "the bucket")
 }
 
 // keeps puts, gets and deletes; of opens the store, as another process would.
 func keeps(t *testing.T, of func() archive.Store) {
 	d := of()
-	if err := d.Delete(t.Context(), 1, "7"); err != nil {
-		t.Errorf("delete what never was: %v", err)
-	}
+	assert.NoError(t, d.Delete(t.Context(), 1, "7"), "delete what never")
 	if _, err := d.Get(t.Context(), 1, "7"); !errors.Is(err, archive.ErrNotFound) {
 		t.Errorf("get what never was: %v", err)
 	}
 	for _, text := range []string{"one", "another, longer one", ""} {
-		if err := d.Put(t.Context(), 1, "7", []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.Put(t.Context(), 1, "7", []byte(text)))
 		got, err := of().Get(t.Context(), 1, "7")
 		if err != nil || string(got) != text {
 			t.Errorf("got %q, %v; want %q", got, err, text)
@@ -66,9 +60,7 @@ func keeps(t *testing.T, of func() archive.Store) {
 		t.Errorf("another tier: %v", err)
 	}
 	for range 2 {
-		if err := d.Delete(t.Context(), 1, "7"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.Delete(t.Context(), 1, "7"))
 	}
 	if _, err := d.Get(t.Context(), 1, "7"); !errors.Is(err, archive.ErrNotFound) {
 		t.Errorf("after it was deleted: %v", err)
@@ -79,33 +71,23 @@ func keeps(t *testing.T, of func() archive.Store) {
 func TestPutIsAtomic(t *testing.T) {
 	root := t.TempDir()
 	d := open(t, root)
-	if err := d.Put(t.Context(), 1, "7", []byte("old")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.Put(t.Context(), 1, "7", []byte("old")))
 	var file string
 	find(t, root, func(path string) { file = path })
 	// The files of a killed writer: half of the new object beside the old.
-	if err := os.WriteFile(file+".tmp", []byte("hal"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file+".tmp", []byte("hal"), 0o600))
 	if got, err := d.Get(t.Context(), 1, "7"); err != nil || string(got) != "old" {
 		t.Errorf("got %q, %v", got, err)
 	}
-	if err := d.Put(t.Context(), 1, "7", []byte("new")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.Put(t.Context(), 1, "7", []byte("new")))
 	n := 0
 	find(t, root, func(string) { n++ })
 	if got, err := d.Get(t.Context(), 1, "7"); err != nil || !bytes.Equal(got, []byte("new")) || n != 1 {
 		t.Errorf("got %q, %v, in %d files", got, err, n)
 	}
 	// A failed write leaves no temporary file, and the old object.
-	if err := os.Mkdir(file+".tmp", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Put(t.Context(), 1, "7", []byte("newer")); err == nil {
-		t.Error("it was written into a folder")
-	}
+	require.NoError(t, os.Mkdir(file+".tmp", 0o700))
+	assert.Error(t, d.Put(t.Context(), 1, "7", []byte("newer")), "it was written into a folder")
 	if got, err := d.Get(t.Context(), 1, "7"); err != nil || string(got) != "new" {
 		t.Errorf("after a failure: %q, %v", got, err)
 	}
@@ -116,15 +98,11 @@ func TestNames(t *testing.T) {
 	d := open(t, root)
 	ids := []string{"a", "A", "..", "../../x", "a/b", strings.Repeat("z", 64), "한"}
 	for _, id := range ids {
-		if err := d.Put(t.Context(), 1, id, []byte(id)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.Put(t.Context(), 1, id, []byte(id)))
 	}
 	names := map[string]bool{}
 	find(t, root, func(path string) { names[strings.ToLower(filepath.Base(path))] = true })
-	if len(names) != len(ids) {
-		t.Errorf("%d files for %d ids: %v", len(names), len(ids), names)
-	}
+	assert.Lenf(t, names, len(ids), "%d files for %d ids", len(names), len(ids))
 	for _, id := range ids {
 		if got, err := d.Get(t.Context(), 1, id); err != nil || string(got) != id {
 			t.Errorf("%q: %q, %v", id, got, err)
@@ -140,9 +118,7 @@ func find(t *testing.T, root string, each func(path string)) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 func TestNewDir(t *testing.T) {

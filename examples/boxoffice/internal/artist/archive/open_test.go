@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist/archive"
 )
 
@@ -43,8 +45,6 @@ func TestOpenRefuses(t *testing.T) {
 		}
 	}
 	for _, raw := range []string{"/folder", "file:///folder", "s3://bucket", "s3://my.bucket-1/a/b/?region=eu-central-1&timeout=1s", "s3://key:se%2Fcret@bucket?endpoint=https://minio:9000"} {
-		if err := archive.Check(raw); err != nil {
-			t.Errorf("%s: %v", raw, err)
-		}
+		assert.NoErrorf(t, archive.Check(raw), "%s", raw)
 	}
 }

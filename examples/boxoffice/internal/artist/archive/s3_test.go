@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist/archive"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/artist/archive/s3fake"
 )
@@ -30,18 +33,12 @@ func bucket(t *testing.T, more string) (*s3fake.Server, *archive.S3) {
 func openS3(t *testing.T, rest string) *archive.S3 {
 	t.Helper()
 	s, err := archive.Open(t.Context(), "s3://"+rest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s3, ok := s.(*archive.S3)
-	if !ok {
-		t.Fatalf("an S3 URL opens a %T", s)
-	}
+	require.Truef(t, ok, "an S3 URL opens a %T", s)
 	s3.Hurry()
 	t.Cleanup(func() {
-		if err := s3.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, s3.Close())
 	})
 	return s3
 }
@@ -73,18 +70,14 @@ func TestS3Trouble(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server, s := bucket(t, "&timeout=300ms")
-			if err := s.Put(t.Context(), 1, "7", []byte("old")); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Put(t.Context(), 1, "7", []byte("old")))
 			var left atomic.Int64
 			once := func(w http.ResponseWriter, r *http.Request) bool {
 				return left.Add(-1) >= 0 && trouble(w, r)
 			}
 			server.Set(once)
 			left.Store(1)
-			if err := s.Put(t.Context(), 1, "7", []byte("new")); err != nil {
-				t.Errorf("put, with trouble once: %v", err)
-			}
+			assert.NoError(t, s.Put(t.Context(), 1, "7", []byte("new")), "put, with trouble once")
 			left.Store(1)
 			if got, err := s.Get(t.Context(), 1, "7"); err != nil || string(got) != "new" {
 				t.Errorf("get, with trouble once: %q, %v", got, err)
@@ -101,9 +94,7 @@ func TestS3Trouble(t *testing.T) {
 				t.Errorf("get, with trouble all the time: %q, %v", got, err)
 			}
 			server.Set(nil)
-			if all := server.Objects(); len(all) != 1 {
-				t.Errorf("objects %q, want one", all)
-			}
+			assert.Len(t, server.Objects(), 1, "objects")
 			if got, err := s.Get(t.Context(), 1, "7"); err != nil || string(got) != "new" {
 				t.Errorf("afterwards: %q, %v", got, err)
 			}
@@ -137,9 +128,7 @@ func TestS3Refusals(t *testing.T) {
 		if _, err := c.s.Get(t.Context(), 1, "7"); err == nil || errors.Is(err, archive.ErrNotFound) {
 			t.Errorf("%s: get: %v", name, err)
 		}
-		if err := c.s.Delete(t.Context(), 1, "7"); err == nil {
-			t.Errorf("%s: delete went well", name)
-		}
+		assert.Errorf(t, c.s.Delete(t.Context(), 1, "7"), "%s: delete went well", name)
 		if n := server.Requests() - before; n != 3 {
 			t.Errorf("%s: %d requests, want 3", name, n)
 		}
@@ -187,9 +176,7 @@ func TestS3Canceled(t *testing.T) {
 		return true
 	})
 	began := time.Now()
-	if err := s.Put(ctx, 1, "7", []byte("x")); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
+	assert.ErrorIs(t, s.Put(ctx, 1, "7", []byte("x")), context.Canceled)
 	if n, took := server.Requests(), time.Since(began); n != 1 || took > 10*time.Second {
 		t.Errorf("%d requests in %v", n, took)
 	}
@@ -204,9 +191,7 @@ func TestS3Environment(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "from-there")
 	t.Setenv("AWS_REGION", "ap-northeast-2")
 	s := openS3(t, "snapshots?endpoint="+at.URL)
-	if err := s.Put(t.Context(), 3, "7", []byte("x")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Put(t.Context(), 3, "7", []byte("x")))
 	if all := server.Objects(); len(all) != 1 || !strings.HasPrefix(all[0], "tier-3/") {
 		t.Errorf("objects %q", all)
 	}

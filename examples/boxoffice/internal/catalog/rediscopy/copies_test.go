@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog/rediscopy"
@@ -30,28 +31,18 @@ func TestCopies(t *testing.T) {
 				}
 			}
 			want("", "0")
-			if err := one.Put(ctx, "0", []byte("first")); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, one.Put(ctx, "0", []byte("first")))
 			want("first", "0")
-			if err := other.Evict(ctx); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, other.Evict(ctx))
 			want("", "1")
-			if err := one.Put(ctx, "0", []byte("read before")); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, one.Put(ctx, "0", []byte("read before")))
 			want("", "1")
-			if err := one.Put(ctx, "1", []byte("read after")); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, one.Put(ctx, "1", []byte("read after")))
 			want("read after", "1")
 			began := time.Now()
 			redistest.Until(t, "the copy to end", func() bool {
 				text, _, err := other.Get(ctx)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				return text == nil
 			})
 			if took := time.Since(began); took > 3*time.Second {
