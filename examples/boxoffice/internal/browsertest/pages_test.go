@@ -256,6 +256,10 @@ func TestPagesBadSignIn(t *testing.T) {
 	tb.fill("#member-id", "mina")
 	tb.press(kb.Enter)
 	tb.at("/shows/show-1") // of this site, and not of the host "shows"
+	tb.visit("/login?next=//")
+	tb.fill("#member-id", "mina")
+	tb.press(kb.Enter)
+	tb.at("/tickets") // it is no address
 }
 
 // TestPagesTheme switches the colours and keeps them over pages.
