@@ -73,7 +73,7 @@ func minuteOf(s, b driver.Sample) Minute {
 		m.Stock = *s.Stock
 	}
 	// A store that has lost its last writes has lower counts. Nothing but the sums is counted of
-	// the rest; a user who is back after a missed turn lowers them.
+	// the rest; a user that is back after a missed turn lowers them.
 	m.Returned = max(0, s.Returned-b.Returned)
 	m.Joined = max(0, s.Joined-b.Joined)
 	m.Admitted = max(0, turnsOf(s)-turnsOf(b))
