@@ -267,6 +267,8 @@ func TestPagesResume(t *testing.T) {
 func TestPagesFreePlace(t *testing.T) {
 	f := startFake(t)
 	first := signedIn(t, f, desktop(), "mina", "/")
+	// A busy browser closes the stream of the page after the sign-in seconds late.
+	boxtest.WaitFor(t, "one stream", func() bool { return f.streams.streaming() == 1 })
 	var tabs []*tab
 	for range 3 {
 		next := first.another("/")
