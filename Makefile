@@ -11,13 +11,13 @@ GOLANGCI     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 # The race detector needs cgo and a C compiler. It leaves SQLite alone, which is C that
 # was translated to Go: watching each step of it takes half the time of all tests, and
-# finds nothing of ours. What calls it is watched as ever.
+# finds nothing of ours. Its callers are watched as ever.
 CC_FOUND := $(shell command -v $$($(GO) env CC) 2>/dev/null)
 ifneq ($(CC_FOUND),)
 RACE := -race -gcflags='modernc.org/...=-race=false -d=checkptr=0'
 export CGO_ENABLED = 1
-# Each program that is watched waits a second at its end for what still runs; there are
-# hundreds, and the tests look for goroutines that are left by themselves.
+# Each watched program waits a second at its end for its goroutines; there are hundreds of
+# programs, and the tests look for leaked goroutines themselves.
 export GORACE ?= atexit_sleep_ms=50
 endif
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Books a seat of the box office by its HTTP routes, and says what came of it:
+# Books a seat of the box office by its HTTP routes, and prints the result:
 #
 #   SITE=http://127.0.0.1:8080 docs/book.sh ann show-1 A-1
 #
@@ -12,7 +12,7 @@ member=${1:-ann} show=${2:-show-1} seat=${3:-A-1}
 field() { sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"; }
 
 # call METHOD PATH [curl's options]: ends the script with the answer when that
-# is an error; the box office says what is wrong.
+# is an error.
 call() {
 	method=$1 path=$2
 	shift 2

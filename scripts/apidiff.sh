@@ -3,8 +3,8 @@
 #
 #   apidiff.sh COMMIT
 #
-# Prints what became incompatible and what is new, by module. Before 1.0 that is no
-# failure: the changelog has to name it.
+# Prints incompatible changes and new names, by module. Before 1.0 they are no failure:
+# the changelog has to name them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 commit=${1:?name a commit to compare with, such as origin/main}

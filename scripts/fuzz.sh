@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the fuzz targets of all modules. go test runs their seeds, and what a run has
-# kept under testdata/fuzz, with every other test.
+# Runs the fuzz targets of all modules. go test runs their seeds, and the findings under
+# testdata/fuzz, with every other test.
 #
 #   scripts/fuzz.sh 10s             every target for ten seconds
 #   scripts/fuzz.sh -list           the targets, a package and a name each
@@ -8,9 +8,9 @@
 #   scripts/fuzz.sh 30s sse queue   those of the packages whose path has a word in it;
 #                                   ./sse is that package alone
 #
-# What is found is kept in testdata/fuzz beside the test, and fails go test until it is
-# mended. What is interesting is kept in the build cache, outside of the repository, and
-# is where the next run begins. Every package is built with the fuzzer's counters, once.
+# A finding is kept in testdata/fuzz beside the test, and fails go test until it is
+# fixed. Interesting inputs are kept in the build cache, outside of the repository, and
+# the next run begins with them. Every package is built with the fuzzer's counters, once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -62,7 +62,7 @@ failed=0
 for i in "${!chosen[@]}"; do
 	read -r package target <<<"${chosen[$i]}"
 	if [[ -n ${budget-} ]]; then
-		# What is left is shared out among those that are left; a build takes of it too.
+		# The remaining time is divided among the remaining targets; builds take of it too.
 		left=$(((seconds - (SECONDS - began)) / (${#chosen[@]} - i)))
 		time=$((left > 1 ? left : 1))s
 	fi

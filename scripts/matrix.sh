@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the suites that need real servers, refuses skips, and prints a table:
-# suites by servers. What needs none is left to make test. The last tests kill servers and
-# start them again.
+# suites by servers. Tests that need none are in make test. The last tests kill servers
+# and start them again.
 # SERVERS="rabbitmq postgres" starts these alone, and runs the cells of their columns.
 set -euo pipefail
 here=$(dirname "$0")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Starts and stops the real servers that tests and benchmarks run against.
 #
-#   services.sh up [NAME…]   start what is not running, wait until it answers, print the URLs
-#   services.sh down [NAME…] stop only what `up` started
+#   services.sh up [NAME…]   start the servers, wait until they answer, print the URLs
+#   services.sh down [NAME…] stop the servers that `up` started
 #   services.sh env          print the URLs as shell exports
 #   services.sh list         print each NAME, and the variable of its URL; a third word marks
 #                            those that are started on request only
@@ -125,7 +125,7 @@ end() {
 	kill -KILL "$2" 2>/dev/null || true
 }
 
-# answers PORT: somebody listens.
+# answers PORT: a server listens there.
 answers() { (: >"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
 # await NAME SECONDS COMMAND… waits until the command succeeds.
@@ -156,7 +156,7 @@ with_compose() {
 }
 compose() { docker compose -f "$here/../compose.yaml" --profile kafka3 --profile connect "$@"; }
 
-# print_env prints what runs; what was not asked for is not exported.
+# print_env prints the running servers; those that were not asked for are not exported.
 print_env() {
 	local name
 	for name in "${everything[@]}" "${on_request[@]}"; do
@@ -210,8 +210,8 @@ up() {
 	[ $failed = 0 ] || exit 1
 }
 
-# forget NAME ends what is left of a server and deletes its data: each start but
-# a restart is the first one, whatever earlier runs left behind.
+# forget NAME ends the processes of a server and deletes its data: each start but a
+# restart begins without the leftovers of earlier runs.
 forget() {
 	"${1}_down" && rm -rf "${dir:?}/$1" "${dir:?}/$1"-*/
 }

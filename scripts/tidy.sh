@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks that the go.mod and go.sum of every module of the tree are what go mod tidy
-# makes of them; with -w writes them, and adds new modules to go.work.
+# Checks that the go.mod and go.sum of every module of the tree are tidy; with -w writes
+# them, and adds new modules to go.work.
 #
 # The modules require each other by the version that is released next, which no proxy has
 # yet, and go mod tidy does not look at go.work. So it works on a copy of go.mod that has

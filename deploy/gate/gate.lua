@@ -6,10 +6,10 @@
 -- signed headers. Any other request gets the judge's answer, and a 503 when there is
 -- none.
 
--- What the judge looks at, besides method, host and address. Not accept-encoding: HAProxy
+-- The headers that the judge reads, besides method, host and address. Not accept-encoding: HAProxy
 -- 2.6 cuts an answer of Lua at the first zero byte, and packed ones have some.
 local asked = { "cookie", "accept", "sec-fetch-dest", "upgrade" }
--- What HAProxy writes itself.
+-- Headers that HAProxy writes itself.
 local own = { ["connection"] = true, ["content-length"] = true, ["transfer-encoding"] = true, ["date"] = true, ["keep-alive"] = true }
 
 local function closed(txn)

@@ -13,7 +13,7 @@ dynamodb_up() {
 	await dynamodb 60 dynamodb_ready
 	say "started DynamoDB Local on port $dynamodb_port"
 }
-# It answers who is not signed in with 400, which curl takes for an answer.
+# It answers 400 without a sign-in, which curl takes for an answer.
 dynamodb_ready() { curl -s "http://127.0.0.1:$dynamodb_port/" | grep -q dynamodb; }
 dynamodb_down() { if alive dynamodb; then halt dynamodb "${1:-TERM}" && say 'stopped DynamoDB Local'; fi; }
 dynamodb_running() { answers "$dynamodb_port"; }

@@ -6,7 +6,7 @@ mysql_port=${MILLRACE_MYSQL_PORT:-25307}
 mysql_on_path() { command -v mysqld >/dev/null && mysqld --version 2>/dev/null | grep -q ' Ver 9\.'; }
 
 # mysql_within sets `within` to the words that run MySQL's programs, and `account` to
-# its server's account, and installs what is missing.
+# its server's account, and installs missing packages.
 mysql_within() {
 	within=() account=()
 	if ! mysql_on_path; then
@@ -47,8 +47,8 @@ mysql_up() {
 		GRANT ALL PRIVILEGES ON *.* TO 'millrace'@'127.0.0.1' WITH GRANT OPTION;
 	SQL
 	chmod 644 "$dir/mysql-init.sql"
-	# The binary log serves change data capture. What a commit waits for is left as it
-	# comes, which `millrace doctor` wants.
+	# The binary log serves change data capture. The flushes of a commit are the server's
+	# defaults, as `millrace doctor` asks.
 	mysql_launch mysql "$data" "$mysql_port" "$dir/mysql-init.sql" --max-connections=400 \
 		--innodb-buffer-pool-size=512M --binlog-expire-logs-seconds=3600
 	await mysql 60 mysql_ready "$mysql_port" "${within[@]}"

@@ -54,7 +54,7 @@ pair_postgres_up() {
 	pair_postgres_start 2
 }
 
-# Commits wait for no replica, and nothing is flushed: these servers are killed by nobody.
+# Commits wait for no replica, and nothing is flushed: no test kills these servers.
 pair_postgres_start() {
 	local data=$dir/pair-postgres-$1
 	as postgres "$(pg_bin)/pg_ctl" -D "$data" -l "$data/server.log" -w -t 60 -o "-c listen_addresses=127.0.0.1 -p $(pair_at postgres "$1") \
@@ -75,8 +75,8 @@ pair_mariadb_up() {
 	install mariadbd mariadb-server
 	pair_accounts
 	for n in 1 2; do
-		# A server deletes at its start what others may have in a folder of temporary
-		# tables that it shares with them.
+		# At its start a server empties its folder of temporary tables, also of other
+		# servers' tables.
 		own mysql "$dir/pair-mariadb-$n" "$dir/pair-mariadb-$n/tmp"
 		TMPDIR=$dir/pair-mariadb-$n/tmp mariadb-install-db --no-defaults --datadir="$dir/pair-mariadb-$n" $(is_root && echo --user=mysql) \
 			--auth-root-authentication-method=normal --skip-test-db >"$dir/pair-mariadb-$n.log" 2>&1
@@ -144,7 +144,8 @@ pair_lose() {
 	"pair_$1_again"
 }
 
-# pair_accounts writes what each server runs at its start, apart from its binary log.
+# pair_accounts writes the statements that each server runs at its start, apart from its
+# binary log.
 pair_accounts() {
 	cat >"$dir/pair-accounts.sql" <<-SQL
 		SET sql_log_bin = 0;

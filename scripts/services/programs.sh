@@ -4,7 +4,7 @@
 # shellcheck shell=bash disable=SC2154
 programs_install() {
 	local policy=/usr/sbin/policy-rc.d made='' failed=0
-	# Debian starts what it installs, unless this file says that it is not allowed (101).
+	# Debian starts an installed server, unless this file forbids it (101).
 	if is_root && [ -d "${policy%/*}" ] && [ ! -e "$policy" ]; then
 		printf '#!/bin/sh\nexit 101\n' >"$policy"
 		chmod 755 "$policy"

@@ -33,7 +33,7 @@ rabbitmq_up() {
 	CONF
 	echo '[].' >"$dir/rabbitmq/plugins"
 	mapfile -t settings < <(rabbitmq_settings)
-	# With the usual 1,024 open files it greets nobody once it has 460 quorum queues.
+	# With the usual 1,024 open files it accepts no connection once it has 460 quorum queues.
 	# shellcheck disable=SC2016
 	launch rabbitmq ${become[@]+"${become[@]}"} env "${settings[@]}" \
 		sh -c 'ulimit -Sn "$(ulimit -Hn)" && exec /usr/lib/rabbitmq/bin/rabbitmq-server'

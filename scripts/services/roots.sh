@@ -2,7 +2,7 @@
 # makes, and its programs run in that folder by chroot: real servers of other versions,
 # without a container engine.
 #
-#   root SUITE PACKAGE…    makes the folder, and installs what it lacks
+#   root SUITE PACKAGE…    makes the folder, and installs missing packages
 #   enter SUITE            sets `within` to the words that run a command there:
 #                          launch NAME "${within[@]}" COMMAND…
 #   inside SUITE COMMAND…  runs a command there
@@ -41,7 +41,7 @@ root_has() {
 }
 
 # root_make SUITE makes the folder, from its beginning where an earlier run was cut short.
-# What was downloaded is kept for that. debootstrap mounts things: they end with it.
+# Downloads are kept for that. debootstrap's mounts end with it.
 root_make() {
 	local suite=$1 folder=$roots/$1 mirror
 	mirror=$(root_mirror "$suite") || {
@@ -97,7 +97,7 @@ root_configure() {
 }
 
 # root_install SUITE PACKAGE… A start script may fail in such a folder, and dpkg ends with
-# 1 then: what counts is that the packages are unpacked.
+# 1 then: only the unpacked packages count.
 root_install() {
 	local suite=$1 failed package
 	shift

@@ -1,2 +1,2 @@
--- Removes what is kept of the starts of a cursor. ? group, ? lane.
+-- Removes the record of a cursor's starts. ? group, ? lane.
 DELETE FROM bus_starts WHERE consumer = ? AND lane = ?

@@ -11,9 +11,9 @@ local function add(call, id, i)
   return call('XADD', KEYS[1], id,
     '_watermill_message_uuid', ARGV[i], 'metadata', ARGV[i + 1], 'payload', ARGV[i + 2])
 end
--- A stream that begins anew, as after FLUSHALL, begins in the next millisecond: who
--- still reads behind the last message of the one before would pass over what has an
--- id of the same millisecond. One that is only empty may be there already.
+-- A new stream, as after FLUSHALL, begins in the next millisecond: a reader behind the
+-- last message of the one before would pass over messages with ids of the same
+-- millisecond. A stream that is only empty may be there already.
 local rest = 2
 if redis.call('XLEN', KEYS[1]) == 0 then
   local now = redis.call('TIME')

@@ -1,2 +1,2 @@
--- Removes what is kept of the starts of a cursor. ?1 group, ?2 lane.
+-- Removes the record of a cursor's starts. ?1 group, ?2 lane.
 DELETE FROM bus_starts WHERE consumer = ?1 AND lane = ?2

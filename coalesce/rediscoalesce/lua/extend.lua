@@ -1,4 +1,4 @@
--- Begins the TTLs of a lock, its mark and the version anew if the caller holds
+-- Sets the TTLs of a lock, its mark and the version again if the caller holds
 -- the lock.
 -- KEYS[1] lock  KEYS[2] version  KEYS[3] mark for one more run
 -- ARGV[1] 'PRIORITY:version'  ARGV[2] TTL of the lock, ms

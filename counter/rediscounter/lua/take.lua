@@ -3,8 +3,8 @@
 --   batch, KEYS[4...] deltas
 -- ARGV[1] id of the batch, ARGV[2...] names of the deltas' keys, in their order
 -- returns name, delta, name, delta, ... of the moved deltas
--- What is no delta, but of another type or no number below 10^18, is left and only
--- loses its entry. Deltas stay text, since Lua's numbers end at 2^53.
+-- A key of another type, or without a number below 10^18, is left and only loses its
+-- entry. Deltas stay text, since Lua's numbers end at 2^53.
 local taken, gone, names = {}, {}, {}
 for i = 4, #KEYS do
   local name = ARGV[i - 2]

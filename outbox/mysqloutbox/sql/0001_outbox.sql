@@ -1,5 +1,5 @@
 -- +goose Up
--- What must not change once events were written: the number of shards.
+-- The number of shards, which must not change once events were written.
 CREATE TABLE IF NOT EXISTS outbox_settings (
 	name  VARCHAR(64)  NOT NULL PRIMARY KEY,
 	value VARCHAR(255) NOT NULL
@@ -28,7 +28,7 @@ CREATE TABLE IF NOT EXISTS outbox_retries (
 	INDEX outbox_retries_key (shard, message_key(191))
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- Events that were given up. They stay until somebody retries or deletes them.
+-- Parked events. They stay until an operator retries or deletes them.
 CREATE TABLE IF NOT EXISTS outbox_failed (
 	id              BIGINT        NOT NULL PRIMARY KEY, -- of outbox_messages
 	shard           INT           NOT NULL,

@@ -1,5 +1,5 @@
 -- +goose Up
--- What must not change once events were written: the number of shards.
+-- The number of shards, which must not change once events were written.
 CREATE TABLE outbox_settings (
 	name  text PRIMARY KEY,
 	value text NOT NULL
@@ -28,7 +28,7 @@ CREATE TABLE outbox_retries (
 );
 CREATE INDEX outbox_retries_key ON outbox_retries (shard, message_key, seq);
 
--- Events that were given up. They stay until somebody retries or deletes them.
+-- Parked events. They stay until an operator retries or deletes them.
 CREATE TABLE outbox_failed (
 	id              bigint PRIMARY KEY, -- of outbox_messages
 	shard           integer NOT NULL,

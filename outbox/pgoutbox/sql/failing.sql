@@ -1,5 +1,5 @@
 -- Events that have failed and wait, in their place or aside. The primary key is
--- walked: the table holds only what fails and what waits behind that.
+-- walked: the table holds only failing events and those that wait behind them.
 -- $1 after id, $2 rows.
 SELECT id, shard, topic, message_id, message_key, (extract(epoch FROM created_at) * 1000000)::bigint, aside,
 	attempts, 0, age_us, last_error, coalesce((extract(epoch FROM first_failed_at) * 1000000)::bigint, 0),

@@ -1,4 +1,4 @@
--- What keeps this database from clearing away dead rows: sessions that hold a snapshot
+-- The reasons why this database cannot remove dead rows: sessions that hold a snapshot
 -- or a transaction id, prepared transactions, and replicas with hot_standby_feedback by
 -- their slots or senders. Sessions of other databases do not. Autovacuum and VACUUM hold
 -- nothing of others back.

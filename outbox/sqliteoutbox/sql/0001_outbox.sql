@@ -1,7 +1,7 @@
 -- +goose Up
 -- Times are microseconds since 1970.
 
--- What must not change once events were written: the number of shards.
+-- The number of shards, which must not change once events were written.
 CREATE TABLE outbox_settings (
 	name  TEXT PRIMARY KEY,
 	value TEXT NOT NULL
@@ -30,7 +30,7 @@ CREATE TABLE outbox_retries (
 );
 CREATE INDEX outbox_retries_key ON outbox_retries (shard, message_key, seq);
 
--- Events that were given up. They stay until somebody retries or deletes them.
+-- Parked events. They stay until an operator retries or deletes them.
 CREATE TABLE outbox_failed (
 	id              INTEGER PRIMARY KEY, -- of outbox_messages
 	shard           INTEGER NOT NULL,

@@ -62,11 +62,11 @@ async function ask(method, path, headers = {}) {
 }
 
 const loop = {
-  // what to ask next; null while there is nothing to ask
+  // the next question; null while there is none
   task: null,
   timer: 0,
   busy: false,
-  // what is under way, or was
+  // the task under way, or the last one
   current: null,
   due: 0,
   // the server's Retry-After

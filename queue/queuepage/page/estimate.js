@@ -1,8 +1,8 @@
 // The wait, as a range in words that moves calmly: a number that jumps is worse
 // than none.
 
-// smooth lets what is left of the last estimate pass, and moves it towards the
-// server's: by two thirds in 45 s.
+// smooth counts the last estimate down, and moves it towards the server's: by two
+// thirds in 45 s.
 function smooth(last, seconds, now) {
   if (!last) return { left: seconds, at: now };
   const gone = Math.max(0, (now - last.at) / 1000);
@@ -22,7 +22,7 @@ function range(last, seconds, least, most) {
   return { unit, low, high: Math.max(low + step, Math.ceil((n * Math.max(most, 1.25)) / step) * step) };
 }
 
-// estimate takes what the server says; null is not known.
+// estimate takes the server's estimate; null is not known.
 function estimate(seconds, low = seconds, high = seconds) {
   if (typeof seconds !== 'number' || !Number.isFinite(seconds) || seconds < 0) {
     remember({ wait: null, range: null });
@@ -44,8 +44,8 @@ function renew() {
   remember({ start: 0, best: 0, said: [], wait: null, range: null, renewed: true });
 }
 
-// advance moves the bar, which never goes back. Who is far behind the beginning
-// has a new place, and a new way to go.
+// advance moves the bar, which never goes back. A visitor far behind the first place
+// has a new place, and the bar begins again.
 function advance(position) {
   const lost = journey.start > 0 && position > journey.start + Math.max(50, journey.start / 4);
   if (lost) renew();

@@ -1,5 +1,5 @@
-// What is kept: for this tab, and for this browser. A browser that refuses to
-// keep anything gets a page that forgets at reload.
+// The stored values: for this tab, and for this browser. In a browser that refuses to
+// store anything the page forgets them at reload.
 
 function drawer(open) {
   const spare = {};
@@ -60,8 +60,8 @@ const event = (() => {
 
 const drawerKey = `queuepage:${config.kind}:${event}`;
 
-// journey is the way of this tab to the front: where it began, how far the bar
-// was, what was announced, and the estimate.
+// journey is the way of this tab to the front: its first place, the position of the
+// bar, the last announcement, and the estimate.
 let journey = read(tab, drawerKey);
 
 function remember(changes) {
@@ -69,8 +69,8 @@ function remember(changes) {
   tab.set(drawerKey, JSON.stringify(journey));
 }
 
-// place is what proves our place: the ticket of the line, or the number that the
-// gate has given. All tabs of the browser share it.
+// place proves our place: it is the ticket of the line, or the number that the gate
+// has given. All tabs of the browser share it.
 const place = {
   get: () => read(local, drawerKey),
   set: (value) => local.set(drawerKey, JSON.stringify(value)),

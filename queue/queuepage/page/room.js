@@ -4,8 +4,8 @@
 let proof = '';
 let trusted = { createScriptURL: (path) => path };
 
-// prove has a worker answer what a newcomer is asked for. Where no worker can, or its
-// script does not come, the wait is the answer.
+// prove has a worker solve a newcomer's challenge. Where workers or their script are
+// not available, the wait is the answer.
 const prove = (challenge) => new Promise((done, fail) => {
   if (self.trustedTypes && !proof) trusted = trustedTypes.createPolicy('solver', trusted);
   const worker = new Worker(trusted.createScriptURL(config.solver));
@@ -46,7 +46,7 @@ async function step() {
   } else if (body.status === 'queued') {
     state.behind = Number.isFinite(body.peopleBehind) ? body.peopleBehind : null;
     const places = [body.currentUsers, body.threshold];
-    // While a room settles it counts anew.
+    // While a room settles, it counts again.
     state.places = places.every(Number.isInteger) && places[0] >= 0 && places[1] > 0 && !body.settling ? places : null;
     lineUp(body, Number.isFinite(body.peopleAhead) ? body.peopleAhead : Math.max(0, body.position - 1), body.estimatedWait);
   } else {
@@ -55,8 +55,8 @@ async function step() {
   }
 }
 
-// myTurn takes who has not waited in at once. Who has waited may be elsewhere, and
-// gets a moment.
+// myTurn takes a newcomer inside at once. After a wait the visitor may
+// be elsewhere, and gets a moment.
 function myTurn(body) {
   const waited = journey.start > 0;
   if (body.expiresIn > 0) state.deadline = Date.now() + body.expiresIn * 1000;
@@ -68,7 +68,7 @@ function myTurn(body) {
 
 let counting = 0;
 
-// countDown runs while the turn is shown; who is not looking is not moved.
+// countDown runs while the turn is shown; a visitor in another tab is not moved.
 function countDown() {
   clearTimeout(counting);
   if (state.view !== 'turn') return;

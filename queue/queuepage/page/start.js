@@ -25,7 +25,7 @@ async function leave() {
   const { ticket } = place.get();
   const answer = config.leave ? await ask('POST', address(config.leave), ticket ? { 'x-queue-ticket': ticket } : {}) : { status: 204 };
   $('yes').disabled = false;
-  // Who is not known has no place either.
+  // An unknown visitor has no place either.
   if (answer.status >= 200 && answer.status < 300 || answer.status === 401 || answer.status === 404) {
     left();
     return;
@@ -36,7 +36,7 @@ async function leave() {
 }
 
 function look() {
-  // Somebody who has signed in meanwhile, here or in another tab, goes on.
+  // A visitor signed in since, here or in another tab, goes on.
   if (state.view === 'signin' && !document.hidden && (!config.bearerKey || bearer() !== '')) begin();
   loop.arm();
 }

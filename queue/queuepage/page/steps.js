@@ -1,9 +1,9 @@
-// What the answers mean, at the room and at the gate. Each of them has a step that
-// asks, and makes of the answer what is shown and when to ask again.
+// The answers of the room and of the gate. For each there is a step that asks, shows
+// the answer, and plans the next question.
 
 const kindOf = (body) => String(body?.type || '').toLowerCase();
 
-// trouble keeps what was shown, says that it is old, and tries again by itself.
+// trouble keeps the last view, says that it is old, and tries again by itself.
 function trouble(answer) {
   const name = navigator.onLine === false ? 'offline' : 'busy';
   state.words = answer.body?.words || {};
@@ -49,8 +49,8 @@ function refused(answer) {
 }
 
 // goOn leaves this page, for a place on this site only. Two pages that send the
-// visitor to and fro, as happens without cookies, are stopped. What is next after
-// the page to come goes along.
+// visitor to and fro, as happens without cookies, are stopped. The page after the next
+// one goes along.
 function goOn(where, next = localURL(query.get('next'))) {
   const url = localURL(where);
   const here = url?.pathname === location.pathname;

@@ -1,11 +1,11 @@
-// The page shows what is in state, and nothing else.
+// The page shows the contents of state, and nothing else.
 
 const $ = (id) => document.getElementById(id);
 
 const state = {
   // a key of views
   view: 'joining',
-  // '', 'offline' or 'busy': shown above what was last known
+  // '', 'offline' or 'busy': shown above the last known values
   trouble: '',
   // of the trouble, by language; {} for the page's own
   words: {},
@@ -19,7 +19,7 @@ const state = {
   keep: config.keep,
 };
 
-// What each view shows besides its heading and its text.
+// The parts of each view besides its heading and its text.
 const views = {
   joining: ['pool'],
   early: ['pool', 'leave'],
@@ -53,7 +53,7 @@ function render() {
   if (!config.signIn) $('signin').hidden = true;
   document.body.dataset.view = state.view;
   document.body.dataset.trouble = state.trouble;
-  // Whoever stood on a button that is gone would be lost.
+  // The focus of a hidden button would be lost.
   if (held && held.closest('main') && held.getClientRects().length === 0) $('title').focus();
 
   setText($('title'), t(`${state.view}.title`));
@@ -68,7 +68,7 @@ function render() {
   setText($('ahead'), t('n', { n: state.ahead }));
   $('behind').parentNode.hidden = state.behind === null;
   setText($('behind'), t('n', { n: state.behind || 0 }));
-  // What is old is not shown as if it were so now.
+  // Old values are not shown as current ones.
   const places = state.trouble ? null : state.places;
   $('places').parentNode.hidden = !places;
   setText($('places'), (places || []).map((n) => t('n', { n })).join(' / '));
@@ -135,7 +135,7 @@ function renderFixed() {
 
 const saying = [];
 
-// say tells a screen reader, at once what belongs together.
+// say gives a screen reader all texts of one change at once.
 function say(text) {
   if (saying.push(text) > 1) return;
   queueMicrotask(() => {

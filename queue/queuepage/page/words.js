@@ -1,5 +1,5 @@
 // Texts, numbers and times in the visitor's language: by ?lang=, by an earlier
-// choice, or by what the browser wants.
+// choice, or by the browser's languages.
 
 const config = JSON.parse(document.getElementById('config').textContent);
 for (const name in config.texts) config.texts[name] = Object.fromEntries(config.keys.split(' ').map((key, i) => [key, config.texts[name][i]]));

@@ -58,7 +58,7 @@ local floor, min, max, rep, format = math.floor, math.min, math.max, string.rep,
 -- the last beginning. EMPTY_AT: ms, since when sweeps find no user, or 0.
 -- RENEWED: ms, when all keys' expiry was. RATES: admissions of the last 12 periods
 -- of 5 s, RATE_LAST the newest of them, RATE_SINCE in ms when they began. HELD: ms,
--- until when no sweep removes anybody. SERVER: the first 48 bits of the replication id
+-- until when no sweep removes a user. SERVER: the first 48 bits of the replication id
 -- of the server that the last visit or look was at; each other one adds 2^32 to VERSION.
 -- LANE + 1: the first of the keys lane:<name>. seen_at: the first of the keys seen:<minute>.
 -- FIELDS = 40
@@ -99,8 +99,8 @@ local function begin()
   changed, fresh = true, true
 end
 
--- count makes waiting, active, entitled and silent what they are. Users inside whose
--- time is over do not count, cleaned or not.
+-- count sets waiting, active, entitled and silent. Users inside whose time is over do
+-- not count, cleaned or not.
 local function count()
   waiting = call('ZCARD', KEYS[3])
   active = call('ZCOUNT', KEYS[9], '(' .. now, '+inf')
@@ -238,10 +238,10 @@ end
 -- Follows room.lua: how long users stay inside, in a fixed number of counts. KEYS[14]
 -- has packed doubles: the rules by which a user came in last, as in ARGV[1]: active,
 -- no-show, tick and batch; the span of a cohort in ms and the number of the newest;
--- ms, from when on the stays that are over are counted, and anew; users of the line
--- that came in; for each cohort the users inside and the sum of ms from its beginning
--- to when they came in; then the stays that are over, and those that are counted anew,
--- by buckets of their length as in queue/driver.StayBucket.
+-- ms, from when on the ended stays are counted, and recounted; users of the line that
+-- came in; for each cohort the users inside and the sum of ms from its beginning to when
+-- they came in; then the ended stays, and the recounted ones, by buckets of their length
+-- as in queue/driver.StayBucket.
 -- OF_ACTIVE, OF_MISS, OF_TICK, OF_BATCH, OF_SPAN, OF_NEWEST, OF_SINCE, OF_NEXT, OF_CAME = 1, 2, 3, 4, 5, 6, 7, 8, 9
 -- OF_INSIDE, OF_ENDED, OF_ANEW, OF_ALL, COHORTS, BUCKETS = 9, 73, 101, 129, 32, 28
 local stays, stays_changed
@@ -361,8 +361,8 @@ local function fill(key, base, from, to, bit)
   end
 end
 
--- this_period opens the bitmap of the time that it is; KEYS[seen_at] is that of the period
--- first. Who comes first in a period makes it, for longer than it is looked at.
+-- this_period opens the bitmap of the present time; KEYS[seen_at] is that of the period
+-- first. The first visit of a period makes it, and it outlives the last look at it.
 local seen, seen_base
 local function this_period(first)
   if seen then return end
@@ -426,7 +426,7 @@ end
 -- How many wait in each segment is counted when many are asked for their place.
 local numbers, segments
 
--- mark says that orders of a segment wait (1), or no longer do (0).
+-- mark notes that orders of a segment wait (1) or do not (0).
 local function mark(from, to, bit)
   fill(KEYS[4], room[13], from, to, bit)
   stamp(from, to)
@@ -475,15 +475,15 @@ local function use_lanes()
   credits_changed = true
 end
 
--- join_lane puts a user of the line into a lane. An entry of a user that no longer waits by
--- its order is void, and goes when it is at the front.
+-- join_lane puts a user of the line into a lane. An entry whose user does not wait by its
+-- order any more is void, and is removed at the front.
 local function join_lane(lane, user, order)
   local key = KEYS[22 + lane]
   if call('EXISTS', key) == 0 then fresh = true end
   call('ZADD', key, order, user)
   use_lanes()
 end
--- Follows bits.lua: what others know of the room, and its server may have lost.
+-- Follows bits.lua: takes over facts that callers know, and that its server may have lost.
 -- raise has the room go on above an order, which it did not give out itself.
 local function raise(order)
   if order <= room[4] then return end
@@ -495,7 +495,7 @@ local function raise(order)
 end
 
 -- moved is for another server than that of the last call, or a new start of it: its
--- data may be older than what was told. Orders go on above those that may have been
+-- data may be older than earlier answers. Orders go on above those that may have been
 -- given out since, and a version may come again for something else: so all looks
 -- begin again, above all there was. The id is new at each start of a master and each
 -- promotion; it is 0 where the server does not show it.
@@ -680,7 +680,7 @@ local function sight(user, score)
     came_from_line()
     call('HSET', KEYS[12], user, pack('<dd', order, ends))
   end
-  -- Who is not heard of for as long as the grace is out before.
+  -- A user that is silent for the whole grace is out before.
   local until_ = min(ends, now + grace)
   if until_ ~= score then call('ZADD', KEYS[9], until_, user) end
   call('ZADD', KEYS[10], now, user)
@@ -744,7 +744,7 @@ local function end_turn(user, score)
   end
 end
 
--- lapse does what is due, of at most n turns: users become silent, and turns end. A
+-- lapse handles at most n due turns: users become silent, and turns end. A
 -- release that reserved places may have put a user back into the line: that turn is over.
 local function lapse(n)
   if entitled == 0 then return end
@@ -770,8 +770,8 @@ local function lapse(n)
   return #due
 end
 
--- clean does what is over, at most n, and returns how many it was. MISSED has the turns that
--- are over until lapse has seen them all.
+-- clean removes at most n turns that are over, and returns how many it removed. MISSED has
+-- the turns that are over until lapse has seen them all.
 local function clean(n)
   if lapse(n) == n then return n end
   local over = call('ZRANGEBYSCORE', KEYS[9], '-inf', now, 'LIMIT', 0, n)
@@ -898,7 +898,7 @@ local function choose(n)
   return all, from_line, from_lanes, back
 end
 
--- unmark says of orders that they no longer wait.
+-- unmark removes the marks of orders that have stopped waiting.
 local function unmark(users)
   local orders, from, to = {}, nil, nil
   for i = 1, #users do orders[i] = users[i][2] end

@@ -58,7 +58,7 @@ local floor, min, max, rep, format = math.floor, math.min, math.max, string.rep,
 -- the last beginning. EMPTY_AT: ms, since when sweeps find no user, or 0.
 -- RENEWED: ms, when all keys' expiry was. RATES: admissions of the last 12 periods
 -- of 5 s, RATE_LAST the newest of them, RATE_SINCE in ms when they began. HELD: ms,
--- until when no sweep removes anybody. SERVER: the first 48 bits of the replication id
+-- until when no sweep removes a user. SERVER: the first 48 bits of the replication id
 -- of the server that the last visit or look was at; each other one adds 2^32 to VERSION.
 -- LANE + 1: the first of the keys lane:<name>. seen_at: the first of the keys seen:<minute>.
 -- FIELDS = 40
@@ -99,8 +99,8 @@ local function begin()
   changed, fresh = true, true
 end
 
--- count makes waiting, active, entitled and silent what they are. Users inside whose
--- time is over do not count, cleaned or not.
+-- count sets waiting, active, entitled and silent. Users inside whose time is over do
+-- not count, cleaned or not.
 local function count()
   waiting = call('ZCARD', KEYS[3])
   active = call('ZCOUNT', KEYS[9], '(' .. now, '+inf')
@@ -238,10 +238,10 @@ end
 -- Follows room.lua: how long users stay inside, in a fixed number of counts. KEYS[14]
 -- has packed doubles: the rules by which a user came in last, as in ARGV[1]: active,
 -- no-show, tick and batch; the span of a cohort in ms and the number of the newest;
--- ms, from when on the stays that are over are counted, and anew; users of the line
--- that came in; for each cohort the users inside and the sum of ms from its beginning
--- to when they came in; then the stays that are over, and those that are counted anew,
--- by buckets of their length as in queue/driver.StayBucket.
+-- ms, from when on the ended stays are counted, and recounted; users of the line that
+-- came in; for each cohort the users inside and the sum of ms from its beginning to when
+-- they came in; then the ended stays, and the recounted ones, by buckets of their length
+-- as in queue/driver.StayBucket.
 -- OF_ACTIVE, OF_MISS, OF_TICK, OF_BATCH, OF_SPAN, OF_NEWEST, OF_SINCE, OF_NEXT, OF_CAME = 1, 2, 3, 4, 5, 6, 7, 8, 9
 -- OF_INSIDE, OF_ENDED, OF_ANEW, OF_ALL, COHORTS, BUCKETS = 9, 73, 101, 129, 32, 28
 local stays, stays_changed
@@ -361,8 +361,8 @@ local function fill(key, base, from, to, bit)
   end
 end
 
--- this_period opens the bitmap of the time that it is; KEYS[seen_at] is that of the period
--- first. Who comes first in a period makes it, for longer than it is looked at.
+-- this_period opens the bitmap of the present time; KEYS[seen_at] is that of the period
+-- first. The first visit of a period makes it, and it outlives the last look at it.
 local seen, seen_base
 local function this_period(first)
   if seen then return end
@@ -426,7 +426,7 @@ end
 -- How many wait in each segment is counted when many are asked for their place.
 local numbers, segments
 
--- mark says that orders of a segment wait (1), or no longer do (0).
+-- mark notes that orders of a segment wait (1) or do not (0).
 local function mark(from, to, bit)
   fill(KEYS[4], room[13], from, to, bit)
   stamp(from, to)
@@ -440,7 +440,7 @@ local function mark(from, to, bit)
     numbers[segment] = numbers[segment] - n
   end
 end
--- Follows bits.lua: what others know of the room, and its server may have lost.
+-- Follows bits.lua: takes over facts that callers know, and that its server may have lost.
 -- raise has the room go on above an order, which it did not give out itself.
 local function raise(order)
   if order <= room[4] then return end
@@ -452,7 +452,7 @@ local function raise(order)
 end
 
 -- moved is for another server than that of the last call, or a new start of it: its
--- data may be older than what was told. Orders go on above those that may have been
+-- data may be older than earlier answers. Orders go on above those that may have been
 -- given out since, and a version may come again for something else: so all looks
 -- begin again, above all there was. The id is new at each start of a master and each
 -- promotion; it is 0 where the server does not show it.
@@ -620,8 +620,8 @@ if held == 1 then
   call('HSET', KEYS[seen_at + 2], 'holder', format('%.0f', holder), 'until', now + 3000)
   call('PEXPIRE', KEYS[seen_at + 2], 604800000)
   if kind == 1 and phase == 0 then
-    -- The orders of those who take part are given out now, so that all who come later
-    -- are behind them: also those of users that come back by a ticket before they are listed.
+    -- The orders of the participants are given out now, so that all later users are
+    -- behind them: also users that come back by a ticket before they are listed.
     limit = room[4]
     call('HSET', KEYS[seen_at + 2], 'limit', format('%.0f', limit))
     call('UNLINK', KEYS[seen_at + 3])

@@ -58,7 +58,7 @@ local floor, min, max, rep, format = math.floor, math.min, math.max, string.rep,
 -- the last beginning. EMPTY_AT: ms, since when sweeps find no user, or 0.
 -- RENEWED: ms, when all keys' expiry was. RATES: admissions of the last 12 periods
 -- of 5 s, RATE_LAST the newest of them, RATE_SINCE in ms when they began. HELD: ms,
--- until when no sweep removes anybody. SERVER: the first 48 bits of the replication id
+-- until when no sweep removes a user. SERVER: the first 48 bits of the replication id
 -- of the server that the last visit or look was at; each other one adds 2^32 to VERSION.
 -- LANE + 1: the first of the keys lane:<name>. seen_at: the first of the keys seen:<minute>.
 -- FIELDS = 40
@@ -99,8 +99,8 @@ local function begin()
   changed, fresh = true, true
 end
 
--- count makes waiting, active, entitled and silent what they are. Users inside whose
--- time is over do not count, cleaned or not.
+-- count sets waiting, active, entitled and silent. Users inside whose time is over do
+-- not count, cleaned or not.
 local function count()
   waiting = call('ZCARD', KEYS[3])
   active = call('ZCOUNT', KEYS[9], '(' .. now, '+inf')
@@ -238,10 +238,10 @@ end
 -- Follows room.lua: how long users stay inside, in a fixed number of counts. KEYS[14]
 -- has packed doubles: the rules by which a user came in last, as in ARGV[1]: active,
 -- no-show, tick and batch; the span of a cohort in ms and the number of the newest;
--- ms, from when on the stays that are over are counted, and anew; users of the line
--- that came in; for each cohort the users inside and the sum of ms from its beginning
--- to when they came in; then the stays that are over, and those that are counted anew,
--- by buckets of their length as in queue/driver.StayBucket.
+-- ms, from when on the ended stays are counted, and recounted; users of the line that
+-- came in; for each cohort the users inside and the sum of ms from its beginning to when
+-- they came in; then the ended stays, and the recounted ones, by buckets of their length
+-- as in queue/driver.StayBucket.
 -- OF_ACTIVE, OF_MISS, OF_TICK, OF_BATCH, OF_SPAN, OF_NEWEST, OF_SINCE, OF_NEXT, OF_CAME = 1, 2, 3, 4, 5, 6, 7, 8, 9
 -- OF_INSIDE, OF_ENDED, OF_ANEW, OF_ALL, COHORTS, BUCKETS = 9, 73, 101, 129, 32, 28
 local stays, stays_changed
@@ -361,8 +361,8 @@ local function fill(key, base, from, to, bit)
   end
 end
 
--- this_period opens the bitmap of the time that it is; KEYS[seen_at] is that of the period
--- first. Who comes first in a period makes it, for longer than it is looked at.
+-- this_period opens the bitmap of the present time; KEYS[seen_at] is that of the period
+-- first. The first visit of a period makes it, and it outlives the last look at it.
 local seen, seen_base
 local function this_period(first)
   if seen then return end
@@ -426,7 +426,7 @@ end
 -- How many wait in each segment is counted when many are asked for their place.
 local numbers, segments
 
--- mark says that orders of a segment wait (1), or no longer do (0).
+-- mark notes that orders of a segment wait (1) or do not (0).
 local function mark(from, to, bit)
   fill(KEYS[4], room[13], from, to, bit)
   stamp(from, to)
@@ -475,15 +475,15 @@ local function use_lanes()
   credits_changed = true
 end
 
--- join_lane puts a user of the line into a lane. An entry of a user that no longer waits by
--- its order is void, and goes when it is at the front.
+-- join_lane puts a user of the line into a lane. An entry whose user does not wait by its
+-- order any more is void, and is removed at the front.
 local function join_lane(lane, user, order)
   local key = KEYS[22 + lane]
   if call('EXISTS', key) == 0 then fresh = true end
   call('ZADD', key, order, user)
   use_lanes()
 end
--- Follows bits.lua: what others know of the room, and its server may have lost.
+-- Follows bits.lua: takes over facts that callers know, and that its server may have lost.
 -- raise has the room go on above an order, which it did not give out itself.
 local function raise(order)
   if order <= room[4] then return end
@@ -495,7 +495,7 @@ local function raise(order)
 end
 
 -- moved is for another server than that of the last call, or a new start of it: its
--- data may be older than what was told. Orders go on above those that may have been
+-- data may be older than earlier answers. Orders go on above those that may have been
 -- given out since, and a version may come again for something else: so all looks
 -- begin again, above all there was. The id is new at each start of a master and each
 -- promotion; it is 0 where the server does not show it.
@@ -680,7 +680,7 @@ local function sight(user, score)
     came_from_line()
     call('HSET', KEYS[12], user, pack('<dd', order, ends))
   end
-  -- Who is not heard of for as long as the grace is out before.
+  -- A user that is silent for the whole grace is out before.
   local until_ = min(ends, now + grace)
   if until_ ~= score then call('ZADD', KEYS[9], until_, user) end
   call('ZADD', KEYS[10], now, user)
@@ -744,7 +744,7 @@ local function end_turn(user, score)
   end
 end
 
--- lapse does what is due, of at most n turns: users become silent, and turns end. A
+-- lapse handles at most n due turns: users become silent, and turns end. A
 -- release that reserved places may have put a user back into the line: that turn is over.
 local function lapse(n)
   if entitled == 0 then return end
@@ -770,8 +770,8 @@ local function lapse(n)
   return #due
 end
 
--- clean does what is over, at most n, and returns how many it was. MISSED has the turns that
--- are over until lapse has seen them all.
+-- clean removes at most n turns that are over, and returns how many it removed. MISSED has
+-- the turns that are over until lapse has seen them all.
 local function clean(n)
   if lapse(n) == n then return n end
   local over = call('ZRANGEBYSCORE', KEYS[9], '-inf', now, 'LIMIT', 0, n)
@@ -793,14 +793,14 @@ local function clean_some()
 end
 -- Removes waiting users without a sign of life for the grace, block by block.
 -- KEYS as in room.lua, and from KEYS[seen_at] on seen:<minute>: of all times at which
---   somebody may have been heard of within the grace
+--   a user may have been heard of within the grace
 -- ARGV[1] as in room.lua, then packed doubles: the period of KEYS[seen_at], the block to
 --   begin with, how many to remove and blocks to look at, at most
 -- returns the clock in µs alone, a double, when others are needed, else
 --   packed doubles as in state() of room.lua, then removed, next, done (1 or 0) and
 --   forget (1 or 0: no call for the event since the last sweep)
 -- Cost: for each 16 blocks a GETRANGE for each period, until all of them were seen
---   alive; a ZREMRANGEBYSCORE for each run of those who were not.
+--   alive; a ZREMRANGEBYSCORE for each run of those who were not seen.
 local first, next, most, blocks = unpack('<dddd', ARGV[1], rest)
 local oldest, newest = floor((now - grace) / span), floor(now / span)
 if oldest < first or newest > first + #KEYS - seen_at then return pack('<d', clock) end
@@ -814,8 +814,8 @@ local function finish()
   return answer
 end
 
--- hold is for a clock that was set back: those heard of last may have been so in
--- what is now to come, so all have the grace to be heard of again.
+-- hold is for a clock that was set back: the last signs of life may have times that are
+-- now in the future, so all users have the grace for the next one.
 local function hold(future)
   if room[39] > 0 and now >= room[39] then
     room[39], changed = 0, true
@@ -873,8 +873,8 @@ local function tidy_slots()
 end
 
 -- tidy_versions forgets empty blocks when most are. It begins with those that
--- changed first, and gives those with somebody in them a new version, so that all
--- that is left is above what was forgotten: a look that goes page by page ends.
+-- changed first, and gives those with users a new version, so that all remaining
+-- ones are above the forgotten ones: a look that goes page by page ends.
 local function tidy_versions()
   if call('ZCARD', KEYS[5]) <= 1024 + waiting / 256 then return end
   local empty, gone = rep('\0', 128), {}
@@ -892,7 +892,7 @@ local function tidy_versions()
 end
 
 -- dead returns the words of 32 orders of n blocks, at most 16 of a segment, without
--- the bits of those who were heard of, and which of the words have any left.
+-- the bits of users that were heard of, and which of the words have any left.
 local bases = {}
 local function dead(block, n)
   local shape = '>' .. rep('I4', n * 32)

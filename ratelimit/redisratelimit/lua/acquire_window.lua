@@ -30,7 +30,7 @@ local rate, low_rate, burst, low_burst, window, span, low_share, hold, limit, re
   seen_day, seen_used, rest = unpack('<ddddddddddddd', ARGV[1])
 
 -- kept is the time that unused state stays, ms. A day must be over by then;
--- buckets would be empty after it, and a window block. It is set anew with the first
+-- buckets would be empty after it, and a window block. It is set again with the first
 -- write of an hour; with each, it would cost more than the write.
 local kept, hour = 172800000, 3600000000
 -- Follows plan.lua in every script: the count of the day. The day's key holds
@@ -41,10 +41,10 @@ if limit > 0 then
     return math.floor((at - offset) / 86400000000)
   end
 
-  -- tally goes on from the higher of what is stored and what the caller has seen. A
-  -- count of tomorrow is that of a clock that has been set back over midnight, and
-  -- is gone on with. A day that is further away is a mistake that must not last: what
-  -- is stored of it counts for today, what a caller tells of it does not count.
+  -- tally continues the higher of the stored count and the caller's. A count of
+  -- tomorrow is that of a clock that has been set back over midnight, and is continued.
+  -- A day that is further away is a mistake that must not last: its stored count counts
+  -- for today, a caller's count of it does not.
   function tally(now, stored)
     local today = day_of(now)
     local day, used = today, 0
@@ -172,7 +172,7 @@ local function held(size, later)
   return max(0, min(floor(share_after(share, later, share_full) / share_unit), burst - size))
 end
 
--- held_wait is when high could be granted, with what it has to leave by then.
+-- held_wait is when high could be granted, with the part that it has to leave by then.
 local function held_wait(size)
   local longest, left = wait(global, size), 0
   local more = held(size, longest)
@@ -253,8 +253,8 @@ while rest < #ARGV[1] do
   answers[#answers + 1] = pack('<ddd', n, reason, longest)
 end
 
--- keep writes the head, with what stands before it, and the new entries, which
--- may go round the end of the ring.
+-- keep writes the head, with the fields before it, and the new entries, which may go
+-- round the end of the ring.
 local function keep(r, before)
   local head = before .. pack('<dddd', r.size, r.born, r.tail, r.count)
   if r.new then

@@ -30,7 +30,7 @@ local rate, low_rate, burst, low_burst, window, span, low_share, hold, limit, re
   seen_day, seen_used, rest = unpack('<ddddddddddddd', ARGV[1])
 
 -- kept is the time that unused state stays, ms. A day must be over by then;
--- buckets would be empty after it, and a window block. It is set anew with the first
+-- buckets would be empty after it, and a window block. It is set again with the first
 -- write of an hour; with each, it would cost more than the write.
 local kept, hour = 172800000, 3600000000
 -- Follows plan.lua in every script: the count of the day. The day's key holds
@@ -41,10 +41,10 @@ if limit > 0 then
     return math.floor((at - offset) / 86400000000)
   end
 
-  -- tally goes on from the higher of what is stored and what the caller has seen. A
-  -- count of tomorrow is that of a clock that has been set back over midnight, and
-  -- is gone on with. A day that is further away is a mistake that must not last: what
-  -- is stored of it counts for today, what a caller tells of it does not count.
+  -- tally continues the higher of the stored count and the caller's. A count of
+  -- tomorrow is that of a clock that has been set back over midnight, and is continued.
+  -- A day that is further away is a mistake that must not last: its stored count counts
+  -- for today, a caller's count of it does not.
   function tally(now, stored)
     local today = day_of(now)
     local day, used = today, 0
@@ -78,9 +78,9 @@ local function share_after(units, elapsed, full)
   end
   return full
 end
--- Gives a permit back to the buckets: its size less what was refilled since its
--- grant, or else what is used could exceed the bound. Nothing happens when it is
--- too late, or the state is not that of the grant.
+-- Gives a permit back to the buckets: its size less the refill since its grant, or else
+-- usage could exceed the bound. Nothing happens when it is too late, or the state is not
+-- that of the grant.
 -- KEYS as in acquire.lua
 -- ARGV[1] as in plan.lua, span is the delay, and then
 --   0 low, 1 high; size; at, as acquire.lua returned it

@@ -10,14 +10,14 @@ CREATE TABLE IF NOT EXISTS bus_topics (
 	created_at DATETIME(6)    NOT NULL DEFAULT (UTC_TIMESTAMP(6))
 ) ENGINE = InnoDB;
 
--- One row, locked by whoever makes a topic.
+-- One row, locked while a topic is made.
 CREATE TABLE IF NOT EXISTS bus_turn (
 	id   INT    NOT NULL PRIMARY KEY,
 	turn BIGINT NOT NULL
 ) ENGINE = InnoDB;
 INSERT IGNORE INTO bus_turn VALUES (1, 0);
 
--- Who reads in a group, in the order they joined. A member that stops saying so
+-- The members of a group, in the order they joined. A member that does not renew
 -- counts as gone after live_until.
 CREATE TABLE IF NOT EXISTS bus_members (
 	id         BIGINT         NOT NULL AUTO_INCREMENT PRIMARY KEY,

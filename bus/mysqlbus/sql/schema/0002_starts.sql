@@ -1,7 +1,7 @@
 -- +goose Up
 -- How often a group's cursor was started since it moved last, and which message was
--- handled alone then: what tells a message that kills its processes. And what was done
--- behind the cursor when it was given up last. Names are bytes,
+-- handled alone then: this finds a message that kills its processes. And the
+-- acknowledgements behind the cursor when it was released last. Names are bytes,
 -- as in bus_topics.
 CREATE TABLE IF NOT EXISTS bus_starts (
 	consumer VARBINARY(255)  NOT NULL,

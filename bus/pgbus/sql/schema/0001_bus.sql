@@ -9,7 +9,7 @@ CREATE TABLE bus_topics (
 	created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
--- Who reads in a group, in the order they joined. A member that stops saying so
+-- The members of a group, in the order they joined. A member that does not renew
 -- counts as gone after live_until.
 CREATE TABLE bus_members (
 	id         bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -1,7 +1,7 @@
 -- +goose Up
 -- How often a group's cursor was started since it moved last, and which message was
--- handled alone then: what tells a message that kills its processes. And what was done
--- behind the cursor when it was given up last.
+-- handled alone then: this finds a message that kills its processes. And the
+-- acknowledgements behind the cursor when it was released last.
 CREATE TABLE bus_starts (
 	consumer text    NOT NULL,
 	lane     integer NOT NULL,

@@ -9,7 +9,7 @@ CREATE TABLE bus_topics (
 	created_at INTEGER NOT NULL DEFAULT (CAST(round(unixepoch('subsec') * 1000) AS INTEGER) * 1000)
 ) WITHOUT ROWID;
 
--- Who reads in a group, in the order they joined. A member that stops saying so
+-- The members of a group, in the order they joined. A member that does not renew
 -- counts as gone after live_until (microseconds since 1970).
 CREATE TABLE bus_members (
 	id         INTEGER PRIMARY KEY AUTOINCREMENT,

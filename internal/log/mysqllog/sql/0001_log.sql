@@ -18,14 +18,14 @@ CREATE TABLE IF NOT EXISTS {{.Messages}} (
 	INDEX {{.Messages}}_lane (lane, seq)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- One row per lane: the next place to give. Who gives places moves it.
+-- One row per lane: the next place to assign.
 CREATE TABLE IF NOT EXISTS {{.Messages}}_lanes (
 	lane     INT    NOT NULL PRIMARY KEY,
 	next_seq BIGINT NOT NULL DEFAULT 1
 ) ENGINE = InnoDB;
 
--- One row per consumer and lane: where it stands, and who may move it. touched
--- counts writes, so that each changes the row: else the server would count none.
+-- One row per consumer and lane: its position, and the holder of its lease. touched
+-- counts writes, so that each changes the row: otherwise the server would count none.
 CREATE TABLE IF NOT EXISTS {{.Cursors}} (
 	consumer     VARCHAR(255) NOT NULL,
 	lane         INT          NOT NULL,

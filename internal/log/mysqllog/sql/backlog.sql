@@ -1,6 +1,6 @@
--- What lies after a position, counted, and when the first of it was
--- appended: of the rows with a place and of those without. The condition on the topic
--- holds always: doc.go says why it is there.
+-- The number of rows after a position, with and without a place, and the time when the
+-- first of them was appended. The condition on the topic holds always: doc.go says why it
+-- is there.
 -- ? lane, ? position, ? rows at most, ? lane, ? rows at most, ? lane, ? position, ? lane.
 SELECT
 	(SELECT COUNT(*) FROM (

@@ -5,9 +5,9 @@
 -- rows of open transactions: this way each row is met by its primary key alone.
 -- The last row gets its place only if it has the message that was seen: a crash may
 -- have given its id to another row, and with it those of some before it (doc.go).
--- ? a JSON array of ids, ? the last id, ? its message, ? next place afterwards, ? what is
--- added to an id, ? lane, ? next place when the list was made, ? the server that it was
--- made on.
+-- ? a JSON array of ids, ? the last id, ? its message, ? next place afterwards, ? the
+-- difference of place and id, ? lane, ? next place when the list was made, ? the server
+-- that it was made on.
 UPDATE {{.Messages}}_lanes AS l
 	STRAIGHT_JOIN JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) AS j
 	STRAIGHT_JOIN {{.Messages}} AS m FORCE INDEX (PRIMARY) ON m.id = j.id AND (m.id <> ? OR m.message_id = ?)

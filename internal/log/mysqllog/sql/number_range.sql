@@ -3,7 +3,7 @@
 -- table of changes. The range locks its rows and no gap: it begins and ends at rows that
 -- are there, and no id lies between two of them. MariaDB would lock the row behind it, too.
 -- Two passes that begin at different rows can deadlock; the one that fails looks again.
--- ? next place afterwards, ? what is added to an id, ? the first id, ? the last id,
+-- ? next place afterwards, ? the difference of place and id, ? the first id, ? the last id,
 -- ? the last id, ? its message, ? lane, ? next place when the list was made, ? the server
 -- that it was made on.
 UPDATE {{.Messages}} AS m FORCE INDEX (PRIMARY)

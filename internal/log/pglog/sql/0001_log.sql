@@ -20,7 +20,7 @@ CREATE TABLE {{.Messages}} (
 );
 CREATE INDEX {{.Messages}}_xid ON {{.Messages}} (lane, xid);
 
--- One row per consumer and lane: where it stands, and who may move it.
+-- One row per consumer and lane: its position, and the holder of its lease.
 CREATE TABLE {{.Cursors}} (
 	consumer     text    NOT NULL,
 	lane         integer NOT NULL,

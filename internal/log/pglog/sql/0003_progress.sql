@@ -1,8 +1,8 @@
 -- +goose Up
 -- How far each cursor came, and which instance may move it. Rows are only
--- appended: the newest one of a cursor, the one with the greatest n, is what
--- holds. A row that is updated leaves a dead version behind each time, and while
--- any session of the server keeps its snapshot every read passes over all of them.
+-- appended: the newest one of a cursor, the one with the greatest n, is valid.
+-- Each update of a row would leave a dead version, and while any session of the
+-- server keeps its snapshot every read passes over all of them.
 -- Rows up to swept are deleted: see sweep.sql.
 CREATE TABLE {{.Cursors}}_progress (
 	consumer     text        NOT NULL,
@@ -26,8 +26,8 @@ INSERT INTO {{.Cursors}}_progress
 SELECT consumer, lane, 0, window_from, window_to, window_end, last_id, lease_holder, lease_token, lease_until, updated_at
 FROM {{.Cursors}};
 
--- What stays is which cursors there are. The columns go also so that an instance of
--- the release before, which would move them here, fails instead.
+-- The list of cursors stays. Without the columns an instance of the release before,
+-- which would move the cursors here, fails instead.
 ALTER TABLE {{.Cursors}}
 	DROP COLUMN window_from, DROP COLUMN window_to, DROP COLUMN window_end, DROP COLUMN last_id,
 	DROP COLUMN lease_holder, DROP COLUMN lease_token, DROP COLUMN lease_until, DROP COLUMN updated_at;

@@ -1,6 +1,6 @@
--- What lies after a position, counted up to $2 rows, and the oldest of it: what is
--- left of its window, then what committed since, of the transactions that were
--- running and of those that began later.
+-- The rows after a position, counted up to $2, and the oldest of them: the rest of its
+-- window, then the rows committed since, of the transactions that were running and of
+-- those that began later.
 --
 -- Each part is a range in an index that is walked in its order; open_window.sql says
 -- why the conditions look so.

@@ -5,8 +5,8 @@
 --
 -- The window has two parts. Rows of transactions that began since the covered
 -- snapshot lie above the floor, which was the highest id then. Rows of each transaction
--- that was running then are a range of their own in the index of xids. What is still
--- running or was rolled back is not looked at.
+-- that was running then are a range of their own in the index of xids. Rows of running
+-- and of rolled-back transactions are not looked at.
 --
 -- The planner is to walk an index in its order, up to the limit. Where it expects few
 -- rows it would rather sort all there are, and it expects few between two bounds, and
@@ -19,7 +19,7 @@
 -- next xid. So a transaction with that xid or a later one has higher ids only.
 -- Asking for the age of an xid reads the counter and takes nothing from it.
 --
--- The text is planned each time, so what is not needed is left out of it: without
+-- The text is planned each time, so parts that are not needed are left out: without
 -- "full" no transaction was running, and the floor is known.
 -- $1 lane, $2 the first xid of those that began since, $3 floor (-1: not known, and
 -- returned when it is above the highest id), $4 rows, $5 ids at most, $6 server;

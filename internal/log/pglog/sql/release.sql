@@ -1,4 +1,4 @@
--- Gives the lease back. Returns what advance.sql returns.
+-- Gives the lease back. Returns the same columns as advance.sql.
 -- $1 consumer, $2 lane, $3 token, $4 server ('' for any), $5 holder.
 WITH held AS MATERIALIZED (
 	SELECT * FROM (

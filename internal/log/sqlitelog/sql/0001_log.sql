@@ -17,7 +17,7 @@ CREATE TABLE {{.Messages}} (
 -- Every index entry ends with the row's id, so this one serves (lane, id).
 CREATE INDEX {{.Messages}}_lane ON {{.Messages}} (lane);
 
--- One row per consumer and lane: where it stands, and who may move it.
+-- One row per consumer and lane: its position, and the holder of its lease.
 CREATE TABLE {{.Cursors}} (
 	consumer     TEXT    NOT NULL,
 	lane         INTEGER NOT NULL,

@@ -1,4 +1,4 @@
--- What lies after a cursor, counted up to ?3 rows.
+-- The rows after a cursor, counted up to ?3.
 -- ?1 consumer, ?2 lane, ?3 rows at most.
 SELECT count(*), coalesce(min(created_at), 0)
 FROM (

@@ -1,5 +1,5 @@
 -- +goose Up
--- One row per event, with what became of it. seq is the order within a key: the
+-- One row per event, with its state. seq is the order within a key: the
 -- events of a key are appended one after the other, under its lock. It is not
 -- the order of commits. Times are UTC.
 CREATE TABLE IF NOT EXISTS outbox_events (
@@ -18,8 +18,8 @@ CREATE TABLE IF NOT EXISTS outbox_events (
 	published       BOOLEAN       NOT NULL DEFAULT FALSE,
 	published_at    DATETIME(6),
 	created_at      DATETIME(6)   NOT NULL DEFAULT (UTC_TIMESTAMP(6)),
-	-- What failed: attempts counts every one, retry_count those retries that were
-	-- the event's own fault. aside: later events of other keys may pass.
+	-- Failures: attempts counts every one, retry_count the retries that were the
+	-- event's own fault. aside: later events of other keys may pass.
 	aside           BOOLEAN       NOT NULL DEFAULT FALSE,
 	attempts        INT           NOT NULL DEFAULT 0,
 	retry_count     INT           NOT NULL DEFAULT 0,
@@ -31,8 +31,8 @@ CREATE TABLE IF NOT EXISTS outbox_events (
 	INDEX outbox_events_state (shard, state, aside, seq)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- Who may publish a shard. touched counts writes, so that each changes the row:
--- else the server would count none.
+-- The lease of a shard's relay. touched counts writes, so that each changes the row:
+-- otherwise the server would count none.
 CREATE TABLE IF NOT EXISTS outbox_event_leases (
 	shard        INT          NOT NULL PRIMARY KEY,
 	position     VARCHAR(255) NOT NULL DEFAULT '', -- not used: seq and state say it all
@@ -43,7 +43,7 @@ CREATE TABLE IF NOT EXISTS outbox_event_leases (
 	updated_at   DATETIME(6)  NOT NULL DEFAULT (UTC_TIMESTAMP(6))
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- What must not change once events were written: the number of shards.
+-- The number of shards, which must not change once events were written.
 CREATE TABLE IF NOT EXISTS outbox_event_settings (
 	name  VARCHAR(255) NOT NULL PRIMARY KEY,
 	value VARCHAR(255) NOT NULL

@@ -1,4 +1,4 @@
--- What is pending, counted up to ?2 rows and those aside; the oldest of them; how
+-- Pending events, counted up to ?2 rows and those aside; the oldest of them; how
 -- many stand aside; how many have failed.
 -- ?1 shard, ?2 rows.
 SELECT COUNT(*), COALESCE(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', MIN(created_at)), 0),

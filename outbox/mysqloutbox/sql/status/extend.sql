@@ -1,4 +1,4 @@
--- ?1 shard, ?2 token, ?3 microseconds, ?4 position ('' keeps what is there).
+-- ?1 shard, ?2 token, ?3 microseconds, ?4 position ('' keeps the last).
 UPDATE outbox_event_leases SET
 	lease_until = TIMESTAMPADD(MICROSECOND, ?3, UTC_TIMESTAMP(6)),
 	position    = COALESCE(NULLIF(?4, ''), position),

@@ -1,5 +1,5 @@
 -- Events that have failed and wait. Aside they are in an index. In their place they
--- are among the first that wait, because what is behind them waits too: as many are
+-- are among the first that wait, because those behind them wait too: as many are
 -- looked at as backlog.sql counts.
 -- ?1 shard, ?2 after seq, ?3 rows.
 SELECT e.seq, e.shard, e.topic, e.id, e.event_key, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', e.created_at), e.aside,

@@ -1,5 +1,5 @@
 -- +goose Up
--- One row per event, with what became of it.
+-- One row per event, with its state.
 --
 -- seq is the order within a key: the events of a key are appended one after the
 -- other, under its lock, and the identity must keep CACHE 1, or numbers handed
@@ -24,8 +24,8 @@ CREATE TABLE outbox_events (
 	headers         text    NOT NULL,
 	payload         bytea   NOT NULL,
 	created_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
-	-- What failed: attempts counts every one, retry_count those retries that were
-	-- the event's own fault. aside: later events of other keys may pass.
+	-- Failures: attempts counts every one, retry_count the retries that were the
+	-- event's own fault. aside: later events of other keys may pass.
 	aside           boolean NOT NULL DEFAULT false,
 	attempts        integer NOT NULL DEFAULT 0,
 	retry_count     integer NOT NULL DEFAULT 0,
@@ -42,7 +42,7 @@ CREATE TABLE outbox_events (
 CREATE INDEX outbox_events_xid ON outbox_events (shard, xid);
 CREATE INDEX outbox_events_failing ON outbox_events (shard, event_key, seq) WHERE aside OR attempts > 0;
 
--- Who may publish a shard, and how far reading came.
+-- The lease of a shard's relay, and how far it has read.
 CREATE TABLE outbox_event_leases (
 	shard        integer PRIMARY KEY,
 	position     text    NOT NULL DEFAULT '', -- system identifier|from|to|end|last
@@ -52,7 +52,7 @@ CREATE TABLE outbox_event_leases (
 	updated_at   timestamptz NOT NULL DEFAULT clock_timestamp()
 ) WITH (fillfactor = 50);
 
--- What must not change once events were written: the number of shards.
+-- The number of shards, which must not change once events were written.
 CREATE TABLE outbox_event_settings (
 	name  text PRIMARY KEY,
 	value text NOT NULL

@@ -1,7 +1,7 @@
 -- +goose Up
--- Which run of the server the lease was taken from. What a relay has read and not
--- kept yet may name transactions as done that a crash of the server undoes, whose
--- ids it then gives to others: so the lease ends with that run.
+-- Which run of the server the lease was taken from. A position that a relay has read and
+-- not stored yet may name transactions as done that a crash of the server undoes, whose
+-- ids the server then gives to others: so the lease ends with that run.
 ALTER TABLE outbox_event_leases ADD COLUMN lease_server text NOT NULL DEFAULT '';
 
 -- +goose Down

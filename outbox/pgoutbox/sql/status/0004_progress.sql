@@ -1,9 +1,9 @@
 -- +goose Up
--- Who may publish a shard, and how far reading came, in rows that are only appended:
--- the newest one of a shard, the one with the greatest n, is what holds. A row that is
--- updated leaves a dead version behind each time, and while any session of the server
--- keeps its snapshot every read passes over all of them. Rows up to swept are deleted:
--- see sweep.sql. A relay of the release before finds its table gone and fails.
+-- The lease of a shard's relay, and how far it has read, in rows that are only appended:
+-- the newest one of a shard, the one with the greatest n, is valid. Each update of a row
+-- would leave a dead version, and while any session of the server keeps its snapshot
+-- every read passes over all of them. Rows up to swept are deleted: see sweep.sql. A
+-- relay of the release before finds its table gone and fails.
 CREATE TABLE outbox_event_progress (
 	shard        integer     NOT NULL,
 	n            bigint      NOT NULL,

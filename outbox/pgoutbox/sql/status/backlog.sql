@@ -1,6 +1,6 @@
--- What is pending, counted up to $2 rows: what the position does not cover, and
--- what stands aside; the oldest of it; how many stand aside; how many have failed.
--- The file of this name in package pglog explains the parts of what is not covered.
+-- Pending events, counted up to $2 rows: those that the position does not cover, and
+-- those aside; the oldest of them; how many stand aside; how many have failed. The file
+-- of this name in package pglog explains the parts that are not covered.
 -- $1 shard, $2 rows, $3 xmax of the covered snapshot, $4 its in-progress ids; of the
 -- open window: $5 and $6 the same of its lower snapshot, $7 its upper snapshot,
 -- $8 floor, $9 after seq, $10 up to seq (0 when no window is open).

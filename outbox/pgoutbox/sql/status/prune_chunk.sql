@@ -1,6 +1,6 @@
 -- Deletes the first published rows behind a place: in the order of seqs, up to the
--- first one that is pending or not old enough. What failed is passed: it never becomes
--- published in its place. Returns how many, the last seq that is done with, which
+-- first one that is pending or not old enough. Failed events are passed: they never become
+-- published in their place. Returns how many, the last seq that is done with, which
 -- transactions are running now, and the server. As a comparison of rows the range is
 -- walked along the primary key also where the table has no statistics.
 -- $1 shard, $2 older than, $3 rows at most, $4 place.

@@ -1,6 +1,6 @@
 -- After a restore elsewhere the rows' transaction ids belong to another system.
--- Id 3 is the frozen id: older than every snapshot. What was published since the
--- given time is published again.
+-- Id 3 is the frozen id: older than every snapshot. Events published since the given
+-- time are published again.
 -- $1 shard, $2 since.
 UPDATE outbox_events SET
 	xid = '3',

@@ -1,7 +1,7 @@
 -- Extends the lease as extend.sql does and marks events published, in one statement,
 -- or neither. Returns 0 when the lease is lost: a row that another holder appends is
 -- waited for before anything is marked.
--- $1 shard, $2 token, $3 microseconds, $4 position ('' keeps what is there), $5 seqs,
+-- $1 shard, $2 token, $3 microseconds, $4 position ('' keeps the last), $5 seqs,
 -- $6 their ids.
 WITH held AS (
 	INSERT INTO outbox_event_progress (shard, n, swept, position, lease_holder, lease_token, lease_server, lease_until)

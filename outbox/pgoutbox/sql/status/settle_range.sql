@@ -1,7 +1,7 @@
 -- settle.sql for events that lie close together: one walk along the primary key
 -- instead of a descent for each. "IS TRUE" keeps the list a hash table beside
 -- the walk.
--- $1 shard, $2 token, $3 microseconds, $4 position ('' keeps what is there), $5 the least
+-- $1 shard, $2 token, $3 microseconds, $4 position ('' keeps the last), $5 the least
 -- and $6 the greatest of the seqs, $7 seqs, $8 their ids.
 WITH held AS (
 	INSERT INTO outbox_event_progress (shard, n, swept, position, lease_holder, lease_token, lease_server, lease_until)

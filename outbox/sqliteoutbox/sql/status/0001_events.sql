@@ -1,7 +1,7 @@
 -- +goose Up
 -- Times are microseconds since 1970.
 
--- One row per event, with what became of it. SQLite has one writer at a time, so
+-- One row per event, with its state. SQLite has one writer at a time, so
 -- with AUTOINCREMENT seq is the order of commits.
 CREATE TABLE outbox_events (
 	seq             INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -17,8 +17,8 @@ CREATE TABLE outbox_events (
 	published       INTEGER NOT NULL DEFAULT 0,
 	published_at    INTEGER,
 	created_at      INTEGER NOT NULL DEFAULT (CAST(round(unixepoch('subsec') * 1000) AS INTEGER) * 1000),
-	-- What failed: attempts counts every one, retry_count those retries that were
-	-- the event's own fault. aside: later events of other keys may pass.
+	-- Failures: attempts counts every one, retry_count the retries that were the
+	-- event's own fault. aside: later events of other keys may pass.
 	aside           INTEGER NOT NULL DEFAULT 0,
 	attempts        INTEGER NOT NULL DEFAULT 0,
 	retry_count     INTEGER NOT NULL DEFAULT 0,
@@ -35,7 +35,7 @@ CREATE INDEX outbox_events_aside ON outbox_events (shard, event_key) WHERE state
 CREATE INDEX outbox_events_published ON outbox_events (shard) WHERE state = 'PUBLISHED';
 CREATE INDEX outbox_events_failed ON outbox_events (shard) WHERE state = 'FAILED';
 
--- Who may publish a shard.
+-- The lease of a shard's relay.
 CREATE TABLE outbox_event_leases (
 	shard        INTEGER PRIMARY KEY,
 	position     TEXT    NOT NULL DEFAULT '', -- not used: seq and state say it all
@@ -45,7 +45,7 @@ CREATE TABLE outbox_event_leases (
 	updated_at   INTEGER NOT NULL DEFAULT (CAST(round(unixepoch('subsec') * 1000) AS INTEGER) * 1000)
 );
 
--- What must not change once events were written: the number of shards.
+-- The number of shards, which must not change once events were written.
 CREATE TABLE outbox_event_settings (
 	name  TEXT PRIMARY KEY,
 	value TEXT NOT NULL

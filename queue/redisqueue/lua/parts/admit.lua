@@ -105,7 +105,7 @@ local function choose(n)
   return all, from_line, from_lanes, back
 end
 
--- unmark says of orders that they no longer wait.
+-- unmark removes the marks of orders that have stopped waiting.
 local function unmark(users)
   local orders, from, to = {}, nil, nil
   for i = 1, #users do orders[i] = users[i][2] end

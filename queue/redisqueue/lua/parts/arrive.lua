@@ -1,16 +1,16 @@
--- Serves visits in their order, and marks those as alive who were heard of. It
--- follows server.lua, and visit.lua follows it by way of line.lua and inside.lua: what
--- a rush mostly is, newcomers at the end of a line, needs none of their functions,
--- which take Lua longer to make than to line up ten.
+-- Serves visits in their order, and marks their users as alive. It follows server.lua,
+-- and visit.lua follows it by way of line.lua and inside.lua: newcomers at the end of a
+-- line, the most visits of a rush, need none of their functions, which take Lua longer
+-- to make than to line up ten.
 -- KEYS as in room.lua, and KEYS[seen_at] and the next: seen:<minute> STRING, bitmap of the users
---   was heard of from then on, of the time that it is for the caller, and the next
+--   that were heard of from then on, of the caller's time, and the next
 -- ARGV[1] as in room.lua, then packed doubles: number of the period of KEYS[seen_at], and
 --   of the beats epoch and how many; then how many plain visits there are: checks of
---   as many users, who bring nothing; then twice an epoch that the caller knows, and
---   when it last heard of it, in ms; then the highest order that it has seen
+--   as many users, without a ticket or the like; then twice an epoch that the caller
+--   knows, and when it last heard of it, in ms; then the highest order that it has seen
 -- ARGV[2] orders of the beats, packed doubles
 -- ARGV[3] and on the users of plain visits; without those ARGV[3] for each visit packed: kind (0 check, 1 heartbeat, 2 leave, 3 done, 4 verify)
---   and what it brings (1 position + 2 ticket + 4 entry + 8 lane), a byte each; length of the
+--   and its parts (1 position + 2 ticket + 4 entry + 8 lane), a byte each; length of the
 --   user, 2 bytes; user; then doubles: position; epoch, order and until in ms; entry; the number of the lane
 -- returns the clock in µs alone, a double, when another period is on, else
 --   packed doubles as in state() of room.lua, and the order of the first when all are
@@ -19,7 +19,7 @@
 --   visit, 3 waits and its turn has come; of a returner 4 no, 5 yes, 6 its turn has come), a
 --   byte each, and doubles order, ahead, ms left
 -- Cost: joins at the end two lookups and a ZADD each, others of the line a ZRANK or
---   ZREM, O(log n) of those who wait; at 1,000,000 waiting about 4 µs a join.
+--   ZREM, O(log n) of those waiting; at 1,000,000 waiting about 4 µs a join.
 local first, beats_epoch, beats, plain, epoch_1, heard_1, epoch_2, heard_2, highest = unpack('<ddddddddd', ARGV[1], rest)
 local this = floor(now / span)
 if this < first or this > first + 1 then return pack('<d', clock) end
@@ -55,8 +55,8 @@ if beats > 0 and beats_epoch == room[EPOCH] then
   end
 end
 
--- newcomers lines the users up who visit plainly, unless somebody could enter or is
--- known, or a turn is due. It returns the first order.
+-- newcomers lines up the users of plain visits, unless one could enter or is known, or a
+-- turn is due. It returns the first order.
 local function newcomers()
   if plain == 0 or waiting == 0 or room[GATE] == 1 then return nil end
   if entitled > 0 and call('ZCOUNT', RESERVED, '-inf', now) > 0 then return nil end

@@ -54,8 +54,8 @@ local function fill(key, base, from, to, bit)
   end
 end
 
--- this_period opens the bitmap of the time that it is; KEYS[seen_at] is that of the period
--- first. Who comes first in a period makes it, for longer than it is looked at.
+-- this_period opens the bitmap of the present time; KEYS[seen_at] is that of the period
+-- first. The first visit of a period makes it, and it outlives the last look at it.
 local seen, seen_base
 local function this_period(first)
   if seen then return end
@@ -119,7 +119,7 @@ end
 -- How many wait in each segment is counted when many are asked for their place.
 local numbers, segments
 
--- mark says that orders of a segment wait (1), or no longer do (0).
+-- mark notes that orders of a segment wait (1) or do not (0).
 local function mark(from, to, bit)
   fill(WAITING, room[BASE], from, to, bit)
   stamp(from, to)

@@ -26,8 +26,8 @@ if clear == 1 then
     call('UNLINK', KEYS[seen_at], KEYS[seen_at + 1])
     write_settings()
   end
-  -- The bitmap begins anew, and with a slot that has none of its bits in those of
-  -- the minutes.
+  -- The bitmap begins again, with a slot that has none of its bits in those of the
+  -- minutes.
   room[BASE] = room[NEXT]
   room[VERSION] = room[VERSION] + 1
   room[OLDEST] = room[VERSION]

@@ -77,8 +77,8 @@ if held == 1 then
   call('HSET', DRAW, 'holder', format('%.0f', holder), 'until', now + HOLD)
   call('PEXPIRE', DRAW, KEPT)
   if kind == FREEZE and phase == 0 then
-    -- The orders of those who take part are given out now, so that all who come later
-    -- are behind them: also those of users that come back by a ticket before they are listed.
+    -- The orders of the participants are given out now, so that all later users are
+    -- behind them: also users that come back by a ticket before they are listed.
     limit = room[HIGHEST]
     call('HSET', DRAW, 'limit', format('%.0f', limit))
     call('UNLINK', LEAVES)

@@ -31,7 +31,7 @@ local function sight(user, score)
     came_from_line()
     call('HSET', ENTRY, user, pack('<dd', order, ends))
   end
-  -- Who is not heard of for as long as the grace is out before.
+  -- A user that is silent for the whole grace is out before.
   local until_ = min(ends, now + grace)
   if until_ ~= score then call('ZADD', ACTIVE, until_, user) end
   call('ZADD', HEARD, now, user)
@@ -95,7 +95,7 @@ local function end_turn(user, score)
   end
 end
 
--- lapse does what is due, of at most n turns: users become silent, and turns end. A
+-- lapse handles at most n due turns: users become silent, and turns end. A
 -- release that reserved places may have put a user back into the line: that turn is over.
 local function lapse(n)
   if entitled == 0 then return end
@@ -121,8 +121,8 @@ local function lapse(n)
   return #due
 end
 
--- clean does what is over, at most n, and returns how many it was. MISSED has the turns that
--- are over until lapse has seen them all.
+-- clean removes at most n turns that are over, and returns how many it removed. MISSED has
+-- the turns that are over until lapse has seen them all.
 local function clean(n)
   if lapse(n) == n then return n end
   local over = call('ZRANGEBYSCORE', ACTIVE, '-inf', now, 'LIMIT', 0, n)

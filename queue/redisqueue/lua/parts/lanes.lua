@@ -33,8 +33,8 @@ local function use_lanes()
   credits_changed = true
 end
 
--- join_lane puts a user of the line into a lane. An entry of a user that no longer waits by
--- its order is void, and goes when it is at the front.
+-- join_lane puts a user of the line into a lane. An entry whose user does not wait by its
+-- order any more is void, and is removed at the front.
 local function join_lane(lane, user, order)
   local key = KEYS[LANE + lane]
   if call('EXISTS', key) == 0 then fresh = true end

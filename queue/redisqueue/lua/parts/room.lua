@@ -57,7 +57,7 @@ local HELD, SERVER = 39, 40
 -- the last beginning. EMPTY_AT: ms, since when sweeps find no user, or 0.
 -- RENEWED: ms, when all keys' expiry was. RATES: admissions of the last 12 periods
 -- of 5 s, RATE_LAST the newest of them, RATE_SINCE in ms when they began. HELD: ms,
--- until when no sweep removes anybody. SERVER: the first 48 bits of the replication id
+-- until when no sweep removes a user. SERVER: the first 48 bits of the replication id
 -- of the server that the last visit or look was at; each other one adds 2^32 to VERSION.
 -- LANE + 1: the first of the keys lane:<name>. seen_at: the first of the keys seen:<minute>.
 local FIELDS = 40
@@ -98,8 +98,8 @@ local function begin()
   changed, fresh = true, true
 end
 
--- count makes waiting, active, entitled and silent what they are. Users inside whose
--- time is over do not count, cleaned or not.
+-- count sets waiting, active, entitled and silent. Users inside whose time is over do
+-- not count, cleaned or not.
 local function count()
   waiting = call('ZCARD', QUEUE)
   active = call('ZCOUNT', ACTIVE, '(' .. now, '+inf')

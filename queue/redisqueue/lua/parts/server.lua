@@ -1,4 +1,4 @@
--- Follows bits.lua: what others know of the room, and its server may have lost.
+-- Follows bits.lua: takes over facts that callers know, and that its server may have lost.
 -- raise has the room go on above an order, which it did not give out itself.
 local function raise(order)
   if order <= room[HIGHEST] then return end
@@ -10,7 +10,7 @@ local function raise(order)
 end
 
 -- moved is for another server than that of the last call, or a new start of it: its
--- data may be older than what was told. Orders go on above those that may have been
+-- data may be older than earlier answers. Orders go on above those that may have been
 -- given out since, and a version may come again for something else: so all looks
 -- begin again, above all there was. The id is new at each start of a master and each
 -- promotion; it is 0 where the server does not show it.

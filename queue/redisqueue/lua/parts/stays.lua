@@ -1,10 +1,10 @@
 -- Follows room.lua: how long users stay inside, in a fixed number of counts. KEYS[14]
 -- has packed doubles: the rules by which a user came in last, as in ARGV[1]: active,
 -- no-show, tick and batch; the span of a cohort in ms and the number of the newest;
--- ms, from when on the stays that are over are counted, and anew; users of the line
--- that came in; for each cohort the users inside and the sum of ms from its beginning
--- to when they came in; then the stays that are over, and those that are counted anew,
--- by buckets of their length as in queue/driver.StayBucket.
+-- ms, from when on the ended stays are counted, and recounted; users of the line that
+-- came in; for each cohort the users inside and the sum of ms from its beginning to when
+-- they came in; then the ended stays, and the recounted ones, by buckets of their length
+-- as in queue/driver.StayBucket.
 local OF_ACTIVE, OF_MISS, OF_TICK, OF_BATCH, OF_SPAN, OF_NEWEST, OF_SINCE, OF_NEXT, OF_CAME = 1, 2, 3, 4, 5, 6, 7, 8, 9
 local OF_INSIDE, OF_ENDED, OF_ANEW, OF_ALL, COHORTS, BUCKETS = 9, 73, 101, 129, 32, 28
 local stays, stays_changed

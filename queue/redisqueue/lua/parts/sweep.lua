@@ -1,13 +1,13 @@
 -- Removes waiting users without a sign of life for the grace, block by block.
 -- KEYS as in room.lua, and from KEYS[seen_at] on seen:<minute>: of all times at which
---   somebody may have been heard of within the grace
+--   a user may have been heard of within the grace
 -- ARGV[1] as in room.lua, then packed doubles: the period of KEYS[seen_at], the block to
 --   begin with, how many to remove and blocks to look at, at most
 -- returns the clock in µs alone, a double, when others are needed, else
 --   packed doubles as in state() of room.lua, then removed, next, done (1 or 0) and
 --   forget (1 or 0: no call for the event since the last sweep)
 -- Cost: for each 16 blocks a GETRANGE for each period, until all of them were seen
---   alive; a ZREMRANGEBYSCORE for each run of those who were not.
+--   alive; a ZREMRANGEBYSCORE for each run of those who were not seen.
 local first, next, most, blocks = unpack('<dddd', ARGV[1], rest)
 local oldest, newest = floor((now - grace) / span), floor(now / span)
 if oldest < first or newest > first + #KEYS - seen_at then return pack('<d', clock) end
@@ -21,8 +21,8 @@ local function finish()
   return answer
 end
 
--- hold is for a clock that was set back: those heard of last may have been so in
--- what is now to come, so all have the grace to be heard of again.
+-- hold is for a clock that was set back: the last signs of life may have times that are
+-- now in the future, so all users have the grace for the next one.
 local function hold(future)
   if room[HELD] > 0 and now >= room[HELD] then
     room[HELD], changed = 0, true
@@ -80,8 +80,8 @@ local function tidy_slots()
 end
 
 -- tidy_versions forgets empty blocks when most are. It begins with those that
--- changed first, and gives those with somebody in them a new version, so that all
--- that is left is above what was forgotten: a look that goes page by page ends.
+-- changed first, and gives those with users a new version, so that all remaining
+-- ones are above the forgotten ones: a look that goes page by page ends.
 local function tidy_versions()
   if call('ZCARD', VERSIONS) <= 1024 + waiting / 256 then return end
   local empty, gone = rep('\0', 128), {}
@@ -99,7 +99,7 @@ local function tidy_versions()
 end
 
 -- dead returns the words of 32 orders of n blocks, at most 16 of a segment, without
--- the bits of those who were heard of, and which of the words have any left.
+-- the bits of users that were heard of, and which of the words have any left.
 local bases = {}
 local function dead(block, n)
   local shape = '>' .. rep('I4', n * 32)

@@ -32,8 +32,8 @@ end
 local lined, inside, missing = scores(QUEUE), scores(ACTIVE), scores(MISSED)
 local back = returning > 0 and scores(RETURNERS) or {}
 
--- Who joins at the end is written with all others who do, at the end or when
--- somebody asks for what they would change.
+-- Users that join at the end are written together, at the end of the call or before a
+-- value is read that they would change.
 local joining, joins, is_joining, run_from, run_to = {}, 0, {}, nil, nil
 local function write()
   if joins == 0 then return end
@@ -139,7 +139,7 @@ local function visit_returner(kind, user)
   return 1, back[user], called + call('ZRANK', RETURNERS, user), 0, 4
 end
 
--- arrive admits a user who is neither inside nor in line, or lines the user up.
+-- arrive admits a user that is neither inside nor in line, or lines the user up.
 local function arrive(user, position, epoch, ticket, ends, lane)
   local kept = kept_order(user, epoch, ticket, ends)
   if kept then return come_back(user, kept) end

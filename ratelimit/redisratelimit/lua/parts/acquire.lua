@@ -26,7 +26,7 @@ if state and (#state == 88 or #state == 72) then
   id, born, last, tokens, yielding = unpack('<c40dddd', state)
   if follows(id, last) then
     if last > now then now = last end
-    -- What was refilled leaves the 53 bits only when it is far more than fits.
+    -- The refill exceeds 53 bits only when it is far more than the bucket holds.
     global, yield = tokens + (now - last) * rate, yielding
     if global > most then global = most end
     -- Without it, it is of a version that knew no share.
@@ -67,7 +67,7 @@ local function held(size, later)
   return max(0, min(floor(share_after(share, later, share_full) / share_unit), burst - size))
 end
 
--- held_wait is when high could be granted, with what it has to leave by then.
+-- held_wait is when high could be granted, with the part that it has to leave by then.
 local function held_wait(size)
   local wait, left = global_wait(size), 0
   local more = held(size, wait)

@@ -92,7 +92,7 @@ local function held(size, later)
   return max(0, min(floor(share_after(share, later, share_full) / share_unit), burst - size))
 end
 
--- held_wait is when high could be granted, with what it has to leave by then.
+-- held_wait is when high could be granted, with the part that it has to leave by then.
 local function held_wait(size)
   local longest, left = wait(global, size), 0
   local more = held(size, longest)
@@ -173,8 +173,8 @@ while rest < #ARGV[1] do
   answers[#answers + 1] = pack('<ddd', n, reason, longest)
 end
 
--- keep writes the head, with what stands before it, and the new entries, which
--- may go round the end of the ring.
+-- keep writes the head, with the fields before it, and the new entries, which may go
+-- round the end of the ring.
 local function keep(r, before)
   local head = before .. pack('<dddd', r.size, r.born, r.tail, r.count)
   if r.new then

@@ -6,10 +6,10 @@ if limit > 0 then
     return math.floor((at - offset) / 86400000000)
   end
 
-  -- tally goes on from the higher of what is stored and what the caller has seen. A
-  -- count of tomorrow is that of a clock that has been set back over midnight, and
-  -- is gone on with. A day that is further away is a mistake that must not last: what
-  -- is stored of it counts for today, what a caller tells of it does not count.
+  -- tally continues the higher of the stored count and the caller's. A count of
+  -- tomorrow is that of a clock that has been set back over midnight, and is continued.
+  -- A day that is further away is a mistake that must not last: its stored count counts
+  -- for today, a caller's count of it does not.
   function tally(now, stored)
     local today = day_of(now)
     local day, used = today, 0

@@ -12,6 +12,6 @@ local rate, low_rate, burst, low_burst, window, span, low_share, hold, limit, re
   seen_day, seen_used, rest = unpack('<ddddddddddddd', ARGV[1])
 
 -- kept is the time that unused state stays, ms. A day must be over by then;
--- buckets would be empty after it, and a window block. It is set anew with the first
+-- buckets would be empty after it, and a window block. It is set again with the first
 -- write of an hour; with each, it would cost more than the write.
 local kept, hour = 172800000, 3600000000

@@ -1,6 +1,6 @@
--- Gives a permit back to the buckets: its size less what was refilled since its
--- grant, or else what is used could exceed the bound. Nothing happens when it is
--- too late, or the state is not that of the grant.
+-- Gives a permit back to the buckets: its size less the refill since its grant, or else
+-- usage could exceed the bound. Nothing happens when it is too late, or the state is not
+-- that of the grant.
 -- KEYS as in acquire.lua
 -- ARGV[1] as in plan.lua, span is the delay, and then
 --   0 low, 1 high; size; at, as acquire.lua returned it

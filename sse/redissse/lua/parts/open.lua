@@ -14,8 +14,8 @@ local cap, remembered = tonumber(ARGV[own + 3]), tonumber(ARGV[own + 4])
 local spare, gone = ARGV[own + 5] == '1', own + 6
 local silent = gone + tonumber(ARGV[gone]) + 1
 
--- last is the highest score, so that what comes next can be above it: two
--- within a millisecond, or after the clock was set back, keep their order.
+-- last is the highest score; the next is above it, so that two within a millisecond, or
+-- after the clock was set back, keep their order.
 local function last(key)
   return tonumber(call('ZREVRANGE', key, 0, 0, 'WITHSCORES')[2] or 0)
 end

@@ -21,7 +21,7 @@ CREATE TABLE IF NOT EXISTS count_batches (
     KEY count_batches_applied_at (counter, applied_at)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
--- One row per counter: how far its log is applied, and who may do so, until when in
+-- One row per counter: how far its log is applied, and the lease, with its end in
 -- microseconds since 1970. token grows with every lease, applied with every batch.
 CREATE TABLE IF NOT EXISTS count_flushers (
     counter      VARBINARY(64) NOT NULL PRIMARY KEY,

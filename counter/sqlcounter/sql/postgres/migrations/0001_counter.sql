@@ -21,7 +21,7 @@ CREATE TABLE count_batches (
 );
 CREATE INDEX count_batches_applied_at ON count_batches (counter, applied_at);
 
--- One row per counter: how far its log is applied, and who may do so, until when in
+-- One row per counter: how far its log is applied, and the lease, with its end in
 -- microseconds since 1970. token grows with every lease, applied with every batch.
 CREATE TABLE count_flushers (
     counter      text COLLATE "C" NOT NULL PRIMARY KEY,

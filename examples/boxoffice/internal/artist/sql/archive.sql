@@ -18,7 +18,7 @@ INSERT INTO artist_archive (artist_id, tier, state, changed_at) VALUES ($1, $2, 
 ON CONFLICT (artist_id, tier) DO NOTHING
 
 -- name: Hold
--- Nobody may change the artist, or read it anew, until the move is committed.
+-- Locks the artist until the move is committed.
 SELECT version, now_ms() - last_requested_at FROM artists WHERE artist_id = $1 FOR UPDATE
 
 -- name: Stored
@@ -31,7 +31,7 @@ DELETE FROM artist_extracts WHERE artist_id = $1
 UPDATE artist_archive SET state = 'DELETING', changed_at = now_ms() WHERE artist_id = $1 AND tier = $2
 
 -- name: Interrupted
--- The lease is ours: whoever was putting is no more.
+-- The lease is ours: the process that was putting is gone.
 UPDATE artist_archive SET state = 'DELETING', changed_at = now_ms() WHERE state = 'PUTTING'
 
 -- name: Waste
@@ -41,8 +41,8 @@ SELECT artist_id, tier FROM artist_archive WHERE state = 'DELETING' ORDER BY art
 DELETE FROM artist_archive WHERE artist_id = $1 AND tier = $2 AND state = 'DELETING'
 
 -- name: Forget
--- A SELECT more than is needed, since MySQL takes no LIMIT in the first.
--- Ids that somebody tried long ago and that the upstream never had.
+-- Ids that were asked for long ago and that the upstream never had. The inner SELECT is
+-- for MySQL, which takes no LIMIT in a subquery of IN.
 DELETE FROM artists WHERE artist_id IN (SELECT artist_id FROM
   (SELECT artist_id FROM artists WHERE last_requested_at <= now_ms() - $1 AND missing_since > 0 AND content_hash = '' LIMIT $2) old)
 

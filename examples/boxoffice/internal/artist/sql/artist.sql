@@ -10,7 +10,7 @@ LEFT JOIN update_status u ON u.character_id = a.artist_id
 WHERE a.artist_id = $1
 
 -- name: Wanted
--- A refresh of an artist that nobody asked for before is under way.
+-- The first refresh of an artist is under way.
 INSERT INTO artists (artist_id, last_requested_at) VALUES ($1, now_ms())
 ON CONFLICT (artist_id) DO NOTHING
 
@@ -31,8 +31,8 @@ INSERT INTO artists (artist_id, version, last_checked_at) VALUES ($1, $2, now_ms
 ON CONFLICT (artist_id) DO UPDATE SET version = excluded.version, last_checked_at = excluded.last_checked_at, missing_since = 0
 
 -- name: Changed
--- What comes back from the archive unchanged keeps its time. content_hash stands
--- last: some databases see the new value behind it.
+-- Data that comes back from the archive unchanged keeps its time. content_hash stands
+-- last: in some databases later columns see its new value.
 INSERT INTO artists (artist_id, version, name, level, source_updated_at, content_hash, last_updated_at, last_checked_at)
 VALUES ($1, $2, $3, $4, $5, $6, now_ms(), now_ms())
 ON CONFLICT (artist_id) DO UPDATE SET version = excluded.version, name = excluded.name, level = excluded.level,
@@ -51,7 +51,7 @@ INSERT INTO artist_history (artist_id, changed_at, content_hash, content) VALUES
 UPDATE artist_archive SET state = 'DELETING', changed_at = now_ms() WHERE state = 'STORED' AND artist_id IN ($1)
 
 -- name: Missing
--- What was known of it stays: an artist that comes back unchanged costs nothing.
+-- Keeps the extract: an artist that comes back unchanged costs nothing.
 INSERT INTO artists (artist_id, version, last_checked_at, missing_since) VALUES ($1, $2, now_ms(), now_ms())
 ON CONFLICT (artist_id) DO UPDATE SET version = excluded.version, last_checked_at = excluded.last_checked_at,
   missing_since = CASE WHEN artists.missing_since > 0 THEN artists.missing_since ELSE excluded.missing_since END

@@ -4,8 +4,8 @@ INSERT INTO artist_asks (artist_id, reason, correlation_id, asked_at, due_at) VA
 ON CONFLICT (artist_id) DO NOTHING
 
 -- name: Deferred
--- What is to be asked, and whether its artist was checked, or has failed for good,
--- since it was wanted.
+-- The requests that are due, and whether their artists were checked, or have failed for
+-- good, since they were made.
 SELECT w.artist_id, w.reason, w.correlation_id,
        CASE WHEN a.last_checked_at >= w.asked_at OR (u.state = 'FAILED' AND u.updated_at >= w.asked_at) THEN 1 ELSE 0 END
 FROM artist_asks w

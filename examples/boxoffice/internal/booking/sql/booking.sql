@@ -2,11 +2,11 @@
 SELECT now_ms() + $1
 
 -- name: LockMember
--- Holds of one member come one after the other, so that each finds what the one before has made.
+-- Holds of one member run one after the other, so that each sees the rows of the one before.
 SELECT member_id FROM members WHERE member_id = $1 FOR UPDATE
 
 -- name: Allowance
--- What was handed on counts for the member who bought it, and what was received for nobody.
+-- Transferred tickets count for the buyer, and not for the receiver.
 -- CASE, and no condition on a payment's type: before its first ANALYZE, PostgreSQL would
 -- rather read the whole index of the pending reservations, or of the reservations' payments.
 SELECT s.max_held, s.max_bought,

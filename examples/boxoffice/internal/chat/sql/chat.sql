@@ -15,7 +15,7 @@ SELECT COUNT(*) FROM chat_members WHERE room_id = $1 AND member_id = $2
 SELECT room_id, joined_at FROM chat_members WHERE member_id = $1 ORDER BY room_id
 
 -- name: Lock
--- Until the commit nobody else sends to the room.
+-- Locks the room for other senders until the commit.
 SELECT last_seq FROM chat_rooms WHERE room_id = $1 FOR UPDATE
 
 -- name: Last

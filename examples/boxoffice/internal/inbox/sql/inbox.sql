@@ -56,7 +56,7 @@ FROM notifications WHERE member_id = $1 AND read_at IS NULL AND position < $2
 ORDER BY position DESC LIMIT $3
 
 -- name: Missed
--- What has yet to be taken up comes live.
+-- Later ones, which are not sent yet, come live.
 SELECT notification_id, type, COALESCE(params, '{}'), message, ref_id, created_at, COALESCE(read_at, 0)
 FROM notifications WHERE member_id = $1 AND read_at IS NULL AND position > $2
   AND position <= (SELECT sent.position FROM notification_positions sent WHERE sent.name = 'sent')

@@ -1,5 +1,5 @@
 -- name: Seed
--- An artist that somebody read, and nobody has looked up yet.
+-- An artist that was read, and not looked up yet.
 INSERT INTO artists (artist_id, last_requested_at, last_checked_at, prefetched_at) VALUES ($1, now_ms(), 1, $2)
 ON CONFLICT (artist_id) DO NOTHING
 

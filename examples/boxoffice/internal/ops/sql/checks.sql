@@ -1,4 +1,4 @@
--- Every statement returns what breaks a rule, in words; nothing means all is well.
+-- Every statement returns the breaches of a rule, in words; without rows the rule holds.
 
 -- name: SoldSeats
 SELECT 'seat ' || s.show_id || ' ' || s.seat_id || ' is SOLD without a confirmed reservation'
@@ -145,9 +145,9 @@ SELECT 'the refund of payment ' || payment_id || ' was asked for ' || ((now_ms()
 FROM payments WHERE refund_state = 'REQUESTED' AND refund_asked_at <= now_ms() - $2
 
 -- name: Moving
--- What is under way in the tables: holds that are over, payments but those of open
--- offers, refunds, comments that were written or deleted a while
--- ago and are not counted.
+-- Counts the work under way in the tables: ended holds, payments but those of open
+-- offers, refunds, comments that were written or deleted a while ago and are not
+-- counted.
 SELECT (SELECT COUNT(*) FROM reservations WHERE status = 'PENDING' AND hold_expires_at <= now_ms())
      + (SELECT COUNT(*) FROM payments p LEFT JOIN transfers t ON t.payment_id = p.payment_id
         WHERE p.status = 'PROCESSING' AND (t.accepted_at IS NOT NULL OR COALESCE(t.expires_at, 0) <= now_ms()) OR p.refund_state = 'REQUESTED')

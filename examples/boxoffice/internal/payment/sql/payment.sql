@@ -30,7 +30,7 @@ UPDATE payments SET lease_holder = $2, lease_token = lease_token + 1, attempts =
 WHERE payment_id = $1
 
 -- name: Due
--- What a claim is going to make of attempts and token is returned already.
+-- Returns attempts and token as the claim is going to set them.
 SELECT payment_id, payment_key, member_id, type, reference_id, reservation_id, amount, card, status,
        COALESCE(gateway_id, ''), COALESCE(refund_reason, ''), attempts + 1, lease_token + 1,
        correlation_id, causation_id

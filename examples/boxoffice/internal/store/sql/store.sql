@@ -39,7 +39,7 @@ WHERE name = $1 AND (holder = $2 OR expires_at <= now_ms())
 RETURNING token
 
 -- name: MakeLease
--- Over already: whoever wants it takes it.
+-- Ended already: the first process that asks takes it.
 INSERT INTO leases (name, holder, token, expires_at) VALUES ($1, '', 0, 0) ON CONFLICT (name) DO NOTHING
 
 -- name: KeepLease

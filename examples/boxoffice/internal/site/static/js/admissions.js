@@ -1,4 +1,4 @@
-// Who was let in from the waiting rooms, the newest first.
+// The latest admissions from the waiting rooms, the newest first.
 
 import { get } from './api.js';
 import { $, h, setText, show } from './dom.js';
@@ -16,7 +16,7 @@ export class AdmissionsPanel {
     this.#token = token;
   }
 
-  // look asks from time to time. What fails is said, and what is there stays.
+  // look is called regularly. A failed call shows its error and keeps the last list.
   async look() {
     const now = performance.now();
     if (now < this.#next) return;

@@ -13,7 +13,7 @@ export class Problem extends Error {
     this.retryAfter = Number(retryAfter) || 0; // seconds; 0 when the answer does not say
     this.type = (body.type || '').split('/').pop();
     this.body = body;
-    // What people meet is said in their language; the rest in the API's words.
+    // Errors that users meet have texts in their language; the others have the API's text.
     const key = `problem.${this.type}`;
     this.title = known(key) ? t(key, { ...body, seats: body.seats?.join(', '), amount: money(body.expected ?? 0) }) : this.message;
     this.detail = known(key) ? '' : (body.detail || '');
@@ -32,13 +32,13 @@ export class Unreachable extends Error {
 let skew = 0; // server's clock − ours, in ms
 let tightest = Infinity; // how long the request took that told us
 
-// now is the server's time: what decides when a hold ends is its clock.
+// now is the server's time. The server's clock decides when a hold ends.
 export const now = () => Date.now() + skew;
 
 function learnClock(response, sent) {
   const date = Date.parse(response.headers.get('Date') ?? '');
   const took = Date.now() - sent;
-  // The header is cut to seconds, so half a second is what it lacks on average.
+  // The header is cut to seconds, so half a second is missing on average.
   const told = date + 500 - (sent + took / 2);
   // Two that differ by more than they can be wrong: our clock was set.
   const set = Math.abs(told - skew) > 1000 + (took + tightest) / 2;

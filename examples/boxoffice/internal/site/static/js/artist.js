@@ -1,5 +1,5 @@
-// One artist of the mirror: what is known, how fresh that is, and how it becomes
-// fresh while somebody watches.
+// One artist of the mirror: the known data, its freshness, and the progress of a
+// refresh.
 
 import './site.js';
 import { Problem, get, post } from './api.js';
@@ -44,8 +44,8 @@ async function look() {
   return wait;
 }
 
-// standing is the freshness in words. A first request is answered NOT_FOUND too,
-// because nobody knows yet.
+// standing is the freshness in words. The answer to a first request is NOT_FOUND too,
+// because the agency has not been asked yet.
 function standing({ freshness, updateQueued, lastCheckedAt, estimatedWaitMs }) {
   const wait = estimatedWaitMs === null ? t('artist.wait.unknown') : tn('artist.wait', Math.max(1, Math.round(estimatedWaitMs / 1000)));
   const is = (key, badge, text, explain, waits = '') => ({ key, badge, text, explain, waits });
@@ -98,8 +98,7 @@ function fill({ snapshot, lastUpdatedAt, lastCheckedAt }) {
   $('#attributes').version = version;
 }
 
-// refresh asks for a refresh that nobody else has asked for, and says what became of
-// the wish.
+// refresh asks for a refresh unless one is pending, and shows the result.
 async function refresh() {
   if (!session.signedIn && !await signedIn(t('artist.refresh.signin'))) return;
   const button = $('#refresh');
@@ -115,7 +114,7 @@ async function refresh() {
   button.focus();
 }
 
-// settle says what a refresh that was asked for has found.
+// settle shows the result of a refresh.
 function settle({ snapshot, lastCheckedAt, lastUpdatedAt, updateQueued }) {
   show($('#again'), Boolean(snapshot) || !lastCheckedAt && !updateQueued);
   if (!wish || !lastCheckedAt || lastCheckedAt === wish.checked) return;
@@ -129,7 +128,7 @@ function say(text) {
 }
 
 // attributes shows short values as facts, the longest text as a paragraph, and
-// what is a group in itself below, closed.
+// groups of values below, closed.
 function attributes(values) {
   const entries = Object.entries(values);
   const isGroup = ([, value]) => value !== null && typeof value === 'object';

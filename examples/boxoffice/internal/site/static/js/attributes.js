@@ -1,5 +1,5 @@
-// What the agency calls an attribute of an artist, and its value, in words of the
-// page's language. One that the catalogs do not have is written as a person would.
+// The agency's attributes of an artist, their names and values in the page's language.
+// A name that the catalogs do not have is made readable.
 
 import { known, lang, number, t } from './i18n.js';
 
@@ -20,7 +20,7 @@ export function label(name) {
   return text === '' ? name : text[0].toUpperCase() + text.slice(1);
 }
 
-// said is a value of an attribute; what is no text and no truth stays as it is.
+// said is a value of an attribute. Values that are neither text nor boolean are unchanged.
 function said(name, value) {
   if (typeof value === 'boolean') return value ? t('artist.yes') : t('artist.no');
   if (typeof value !== 'string') return value;

@@ -1,5 +1,5 @@
-// The bell in the header: how many notifications are unread, the panel that lists
-// them, and what comes while the page is open.
+// The bell in the header: the number of unread notifications, the panel that lists
+// them, and those that arrive while the page is open.
 
 import { chats } from './chats.js';
 import { $, announce, setText, show } from './dom.js';
@@ -21,8 +21,8 @@ const panel = new InboxPanel();
 
 let polling = null;
 
-// look reads the inbox before the stream is opened, so that what the stream
-// repeats is known and not news.
+// look reads the inbox before the stream is opened, so that notifications that the
+// stream repeats are not shown as news.
 async function look() {
   try {
     await inbox.refresh();

@@ -1,4 +1,4 @@
-// Finds seats together for people who would rather not study a plan.
+// Finds seats together, for people without the patience for a plan.
 
 const AISLES = [7, 18]; // the gaps in a row come after these numbers
 const BEST_ROW = 5; // a third of the way back is where a voice arrives best

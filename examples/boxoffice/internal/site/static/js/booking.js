@@ -1,6 +1,6 @@
-// What this tab knows about a checkout: kept in sessionStorage, so that a
-// reload goes on where the page was. The payment's key is made once and never
-// changes: whatever happens between, repeating the payment is safe.
+// This tab's state of a checkout, kept in sessionStorage so that a reload continues
+// it. The payment's key is made once and never changes, so that the payment can be
+// repeated safely.
 
 const key = (id) => `boxoffice.checkout.${id}`;
 

@@ -1,5 +1,5 @@
-// The budget of the upstream: a minute of calls as a picture and as a table, and
-// beside it what the limiter, the coalescer and the workers say.
+// The budget of the upstream: a minute of calls as a picture and as a table, with
+// the figures of the limiter, the coalescer and the workers.
 
 import { CallPlot } from './callplot.js';
 import { $, h, setText, show } from './dom.js';
@@ -39,7 +39,7 @@ export class BudgetPanel {
     this.#table();
   }
 
-  // #table is filled while somebody reads it.
+  // #table is filled while it is open.
   #table() {
     if (!$('#calls-details').open) return;
     const seconds = (this.seconds ?? []).toReversed();

@@ -49,7 +49,7 @@ export class CallPlot {
     for (const [name, d] of Object.entries(paths)) this.#paths[name].setAttribute('d', d);
   }
 
-  // #frame draws what the bars stand in, once for each size and plan.
+  // #frame draws the axes behind the bars, once for each size and plan.
   #frame(width, height, plan, y, seconds) {
     const lines = [
       ['cap', plan.lowRate, t('ops.budget.line.low', { n: number(plan.lowRate) })],

@@ -9,7 +9,7 @@ export async function canRead() {
 const PACE = 200; // ms between two looks
 const AGAIN = 3000; // ms after which the same code counts as shown again
 
-// Camera shows what it sees in a video element and tells each code that it reads.
+// Camera shows its picture in a video element and reports each code that it reads.
 export class Camera {
   #video;
   #read;

@@ -1,4 +1,4 @@
-// The chat of a show: closed until somebody wants it, which joins its room.
+// The chat of a show. Opening it joins its room.
 
 import { Problem, Unreachable } from './api.js';
 import { chats } from './chats.js';
@@ -48,7 +48,7 @@ export class Chat {
     this.#wanted();
   }
 
-  // #wanted opens the chat for who has followed a link to it.
+  // #wanted opens the chat after a link to it was followed.
   #wanted() { if (location.hash === '#chat' && session.signedIn) this.open(); }
 
   async open() {
@@ -93,8 +93,8 @@ export class Chat {
     this.#mark();
   }
 
-  // #label says what the buttons do: who is in the room opens and closes what others
-  // have yet to join.
+  // #label names the buttons: a member of the room opens and closes the chat, others
+  // join it.
   #label() {
     const open = !$('#chat-room').hidden;
     const joined = this.#membership.joined === true;

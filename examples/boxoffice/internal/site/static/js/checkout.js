@@ -1,5 +1,5 @@
-// The checkout page. It shows one of the views of its template, decided only by
-// what the API says about the reservation and its payment.
+// The checkout page. It shows one of the views of its template, chosen only by the
+// API's answer about the reservation and its payment.
 
 import './site.js';
 import { Problem, Unreachable, get, now, post, remove } from './api.js';
@@ -75,7 +75,7 @@ async function refresh() {
   return render();
 }
 
-// viewNow is the whole logic of the page: what is shown for which state.
+// viewNow is the whole logic of the page: the view of each state.
 function viewNow() {
   if (reservation === null) return 'missing';
   const { status, reason } = reservation;
@@ -121,8 +121,8 @@ function render() {
   return pace[view] ?? false;
 }
 
-// makeRoom gives the place in the house back once there is a ticket: others wait
-// for it. It ends by itself too, so a failure is nobody's trouble.
+// makeRoom gives back the place inside once there is a ticket, because others wait
+// for it. Errors are ignored: the place also ends by itself.
 async function makeRoom(event) {
   if (!entry.known(event)) return;
   try {
@@ -150,7 +150,8 @@ function renderReceipt() {
   renderHold();
 }
 
-// showAllowance says what this booking leaves of what one person may have of the show.
+// showAllowance says how many more seats of the show the member may have after this
+// booking.
 async function showAllowance(event) {
   const { limits, held, bought } = await get(`/api/shows/${encodeURIComponent(event)}/allowance`);
   setText($('#allowance'), t('checkout.allowance', { max: Math.min(limits.held, limits.bought), held, bought }));

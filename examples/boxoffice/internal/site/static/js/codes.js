@@ -1,5 +1,5 @@
-// The codes of a ticket's seats. They are fetched when they are wanted, and stand in no
-// address: whoever reads one can use the ticket.
+// The codes of a ticket's seats. They are fetched on demand and are in no address,
+// because a code is enough to use the ticket.
 
 import { Problem, get } from './api.js';
 import { h, svg, tell } from './dom.js';

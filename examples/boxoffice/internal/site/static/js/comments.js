@@ -1,5 +1,5 @@
-// What people say about a show: the newest first, one's own can be taken back, and
-// whoever wrote something can be followed.
+// The comments on a show, the newest first. A member can delete their own and follow
+// the authors of others.
 
 import { get, post, remove } from './api.js';
 import { confirmed } from './confirm.js';

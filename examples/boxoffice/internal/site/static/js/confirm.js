@@ -5,7 +5,7 @@ import { $ } from './dom.js';
 let unanswered = () => {};
 
 // confirmed asks in the page's dialog and resolves to true for yes. Escape and
-// the safe button, which has the focus, mean no. What is given up is red unless
+// the safe button, which has the focus, mean no. The button for yes is red unless
 // danger is false.
 export function confirmed({ title, text, yes, no, danger = true }) {
   unanswered(false);
@@ -25,8 +25,8 @@ export function confirmed({ title, text, yes, no, danger = true }) {
     };
     unanswered = answer;
     $('form', dialog).addEventListener('submit', (event) => answer(event.submitter?.value === 'yes'), { signal });
-    // The close event comes a moment after the dialog is gone, and somebody quick
-    // can be asked again before: an event that finds the dialog open is old.
+    // The close event comes a moment after the dialog has closed, and the next question
+    // can be open by then: a close event while the dialog is open is ignored.
     dialog.addEventListener('close', () => { if (!dialog.open) answer(false); }, { signal });
   });
 }

@@ -1,6 +1,6 @@
-// Whether the box office answers. When a request finds that it does not, a
-// banner says so, /healthz is asked until it does, and everybody who waits in
-// whenUp() goes on. Pages refresh what they show on the "recovered" event.
+// Whether the box office answers. After a request without an answer a banner is
+// shown, and /healthz is asked until it answers. Then whenUp() resolves for all
+// callers, and pages refresh on the "recovered" event.
 
 import { $, announce, setText, show } from './dom.js';
 import { t } from './i18n.js';

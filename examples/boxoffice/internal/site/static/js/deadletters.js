@@ -1,5 +1,5 @@
-// What was given up: lists that are changed in place once a second, so that
-// nobody loses the button under their finger, and what can be done about it.
+// The dead letters: lists that are changed in place once a second, so that buttons do
+// not move under the user's finger, and the actions on them.
 
 import { post } from './api.js';
 import { confirmed } from './confirm.js';
@@ -140,8 +140,8 @@ export class DeadLetters {
     if (sure) await this.#run(shown, what, { all: true });
   }
 
-  // #run asks until all is done or somebody has stopped it, and returns how many
-  // letters it were; null when it failed.
+  // #run asks until all is done or the operator stops it. It returns the number of
+  // letters, or null when it failed.
   async #run(shown, what, selection) {
     this.#busy(shown, true);
     tell($('#dead-problem'), null);
@@ -172,7 +172,7 @@ export class DeadLetters {
     }
   }
 
-  // #waits tells who comes too early; a disabled button would lose the focus.
+  // #waits explains a click that is too early; a disabled button would lose the focus.
   #waits(shown) {
     if (shown.busy) this.#say(shown, t('ops.dead.wait'));
     return shown.busy;

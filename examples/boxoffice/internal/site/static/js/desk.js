@@ -1,4 +1,4 @@
-// A page of what the member has: asked for as long as the member is signed in.
+// A page with the member's own data, loaded while the member is signed in.
 
 import { Problem } from './api.js';
 import { $, show } from './dom.js';
@@ -10,8 +10,8 @@ export class Desk {
   #options;
   #polling = null;
 
-  // load fills the page, and returns what poll wants. parts are hidden without a sign-in,
-  // and why says what the name is for.
+  // load fills the page, and returns its next interval to poll. parts are hidden without
+  // a sign-in, and why tells the visitor the purpose of the name.
   constructor(load, options) {
     this.#load = load;
     this.#options = options;

@@ -73,8 +73,8 @@ export async function attempt(button, place, task) {
 
 let announcing;
 
-// announce has a screen reader say something, once what came before it in the
-// same moment is settled; the last word wins.
+// announce has a screen reader say something, after other changes of the same moment;
+// the last text replaces earlier ones.
 export function announce(text) {
   clearTimeout(announcing);
   announcing = setTimeout(() => {

@@ -1,5 +1,5 @@
-// The draw of an opening, checked here in the browser with what is published: nothing
-// that the box office says about a place is believed.
+// The draw of an opening, verified here in the browser from the published data. The
+// box office's own words about a place are not used.
 
 const bytes = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (two) => parseInt(two, 16));
 const hex = (all) => Array.from(all, (one) => one.toString(16).padStart(2, '0')).join('');
@@ -16,8 +16,8 @@ function joined(...parts) {
 
 const digest = async (...parts) => new Uint8Array(await crypto.subtle.digest('SHA-256', joined(...parts)));
 
-// placeOf is the place of a leaf, from 1; 0 when it took no part, and null when what was
-// published does not fit together.
+// placeOf is the place of a leaf, from 1. It is 0 for a leaf that took no part, and null
+// for published data that does not fit together.
 export async function placeOf(draw, leaves, leaf) {
   const seed = bytes(draw.seed);
   const root = bytes(draw.root);

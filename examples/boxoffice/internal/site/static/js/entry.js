@@ -16,14 +16,14 @@ export const entry = {
 
   forget: (event) => sessionStorage.removeItem(key(event)),
 
-  // check asks the waiting room and keeps the token of somebody it lets in.
+  // check asks the waiting room and keeps the token of an admitted visitor.
   async check(event) {
     const answer = await post(`/api/queue/check/${encodeURIComponent(event)}`, {}, { repeat: true });
     if (answer.status === 'active' && answer.entryToken) sessionStorage.setItem(key(event), answer.entryToken);
     return answer;
   },
 
-  // heartbeat says that we are still there, and lines nobody up.
+  // heartbeat says that the visitor is still here. It does not join the line.
   async heartbeat(event) {
     const answer = await post(`/api/queue/heartbeat/${encodeURIComponent(event)}`, {});
     if (answer.status === 'active' && answer.entryToken) sessionStorage.setItem(key(event), answer.entryToken);

@@ -1,4 +1,4 @@
-// Whom the member follows.
+// The people that the member follows.
 
 import { get, post, remove } from './api.js';
 import { session } from './session.js';

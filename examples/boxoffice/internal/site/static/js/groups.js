@@ -1,5 +1,5 @@
-// The consumer groups, as the transport says when it is asked, and what can be done
-// about one that has stopped.
+// The consumer groups, as the transport reports them, and the actions on a group that
+// has stopped.
 
 import { get, post } from './api.js';
 import { confirmed } from './confirm.js';
@@ -37,7 +37,7 @@ export class GroupsPanel {
         button(t('ops.groups.hour'), () => ({ since: new Date(Date.now() - HOUR).toISOString() })))));
   }
 
-  // #reset moves a group, after a dry run has counted what that means.
+  // #reset moves a group, after a dry run has counted the messages.
   async #reset(g, place) {
     const path = `/api/admin/groups/${encodeURIComponent(g.topic)}/${encodeURIComponent(g.group)}/reset`;
     let moved = null;
@@ -53,7 +53,7 @@ export class GroupsPanel {
     announce(tn('ops.groups.moved', moved.again));
   }
 
-  // #work does one thing at a time, and says what went wrong.
+  // #work runs one action at a time and shows its error.
   async #work(what) {
     if (this.#busy) return;
     this.#busy = true;

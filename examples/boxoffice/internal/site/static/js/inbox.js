@@ -1,4 +1,4 @@
-// What the member was notified of, as far as this page has read it.
+// The member's notifications that this page has read.
 
 import { get, post, put } from './api.js';
 import { session } from './session.js';
@@ -6,12 +6,12 @@ import { session } from './session.js';
 const PAGE = 20;
 const NAME = 'boxoffice.inbox';
 
-// inbox tells "change" whenever something of it is another, and "news" of what has come
-// since the page is open, whether the stream brings it or a look finds it first.
+// inbox tells "change" for each change of its contents, and "news" for each
+// notification that is new since the page was opened, from the stream or from a read.
 export const inbox = new EventTarget();
 Object.assign(inbox, { items: [], unread: 0, muted: false, more: false });
 
-// The member's other tabs hear of what is read here.
+// Tells the member's other tabs of each read mark.
 const tabs = new BroadcastChannel(NAME);
 tabs.onmessage = ({ data }) => { if (data === session.memberId) inbox.refresh().catch(() => {}); };
 
@@ -29,7 +29,7 @@ let asked = 0; // answers to older questions are dropped
 let touched = 0; // and so are those that know nothing of what happened since they were asked
 let looked = false; // what the first look finds is no news
 
-// refresh reads the newest; what was loaded of the older stays.
+// refresh reads the newest and keeps the older ones that were loaded.
 inbox.refresh = async () => {
   asked += 1;
   const mine = asked;
@@ -67,7 +67,7 @@ inbox.older = async () => {
   changed();
 };
 
-// add takes what the stream brought.
+// add takes a notification from the stream.
 inbox.add = (notification) => {
   if (inbox.items.some(({ id }) => id === notification.id)) return;
   inbox.items = [{ readAt: null, createdAt: new Date().toISOString(), ...notification }, ...inbox.items];
@@ -98,7 +98,7 @@ inbox.read = async (id) => {
 };
 
 // readAll marks all up to the newest on the page, also older ones that are not on it.
-// What has come meanwhile stays unread.
+// Later ones stay unread.
 inbox.readAll = async () => {
   const [newest] = inbox.items;
   if (!newest) return;

@@ -76,7 +76,7 @@ export class InboxPanel {
 
   async #do(button, task) {
     await attempt(button, $('#inbox-problem'), task);
-    // Whoever has used a button that is gone goes on from the heading.
+    // The focus of a removed button goes to the heading.
     const { activeElement: at } = document;
     if (this.open && (at === document.body || (at === button && !button.checkVisibility()))) $('#inbox-title').focus();
   }

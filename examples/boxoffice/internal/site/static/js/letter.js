@@ -1,4 +1,4 @@
-// One dead letter in a dialog: why it failed, what it holds, and another payload.
+// One dead letter in a dialog: its error, its contents, and a field for another payload.
 
 import { get, put } from './api.js';
 import { $, announce, h, show, tell } from './dom.js';
@@ -23,8 +23,8 @@ export class LetterDialog {
       event.preventDefault();
       this.#save();
     });
-    // The browser gives the focus back to what opened the dialog, unless the list
-    // has changed meanwhile.
+    // The browser gives the focus back to the button that opened the dialog, unless the
+    // list has changed since.
     $('#letter').addEventListener('close', () => {
       if (document.activeElement !== document.body && !$('#letter').contains(document.activeElement)) return;
       $('#dead-title').tabIndex = -1;

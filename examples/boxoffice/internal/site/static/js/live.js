@@ -1,7 +1,7 @@
-// The live stream of who is signed in: one EventSource per tab. A tab that was
-// evicted takes another tab's place when somebody wants it here, and a free place
-// when it comes to the front; one that is hidden for a while gives its place back;
-// without streams it says so and the browser comes back.
+// The live stream of a member: one EventSource per tab. An evicted tab takes another
+// tab's place when the member asks for it, and a free place when it comes to the
+// front. A tab that is hidden for a while gives its place back. While there are no
+// streams the page says so, and the browser comes back.
 
 import { Unreachable, post } from './api.js';
 import { whenUp } from './connection.js';
@@ -15,7 +15,7 @@ const KEY = 'boxoffice.stream';
 // live tells "state", "notification", "chat", and "gap" when the stream has left
 // something out. Its state is one of
 //
-//	off         nobody is signed in, or the tab is hidden
+//	off         without a sign-in, or in a hidden tab
 //	connecting  on the way
 //	live
 //	fallback    there are no streams at present
@@ -126,13 +126,13 @@ function listen(how) {
       try {
         live.dispatchEvent(new CustomEvent(name, { detail: JSON.parse(event.data) }));
       } catch {
-        // What cannot be read is in the inbox, or in the room.
+        // An event that cannot be read is in the inbox, or in the room.
       }
     });
   }
 }
 
-// alive starts anew when a connection is dead and nobody has noticed.
+// alive opens another stream when the connection is dead without an error.
 function alive() {
   clearTimeout(silent);
   silent = setTimeout(() => {
@@ -171,8 +171,8 @@ function later() {
   retrying = setTimeout(open, Math.min(60000, 2000 * 2 ** tries) * (0.5 + Math.random()));
 }
 
-// open is for who wants a stream, as often as they like: it does nothing while there
-// is one, nor in a tab that was evicted.
+// open may be called at any time: it does nothing while there is a stream, nor in a
+// tab that was evicted.
 live.open = open;
 
 // here takes a place from whichever tab has had it longest.

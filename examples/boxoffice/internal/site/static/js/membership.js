@@ -3,8 +3,7 @@
 import { Problem, Unreachable, get, post, remove } from './api.js';
 import { session } from './session.js';
 
-// Membership tells "change", and before it "left" where somebody was in the room who is
-// not any more.
+// Membership tells "change", and before it "left" when the member has left the room.
 export class Membership extends EventTarget {
   joined = null; // not known
 

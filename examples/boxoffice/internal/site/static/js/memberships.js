@@ -1,4 +1,4 @@
-// The membership: until when it lasts, or what it costs.
+// The membership: its end, or its price.
 
 import './site.js';
 import { get, now } from './api.js';

@@ -1,5 +1,5 @@
-// On a screen that shows only part of the house, a small picture of all of it:
-// where seats are left, what is chosen, which part is in view. A tap goes there.
+// On a screen that shows only part of the house, a small picture of all of it, with
+// the free seats, the chosen ones, and the part in view. A tap goes there.
 
 import { $ } from './dom.js';
 

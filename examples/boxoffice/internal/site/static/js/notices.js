@@ -1,5 +1,5 @@
-// What a notification is about: its kind in words, its sign, where it leads, and the
-// sentence that says what happened, in the page's language.
+// A notification's kind in words, its sign, its link, and its sentence in the page's
+// language.
 
 import { svg } from './dom.js';
 import { known, plural, t } from './i18n.js';
@@ -31,13 +31,13 @@ export function about({ type, refId }) {
 
 const ODD = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
-// clean makes text of what may hold more than that, as package notices does.
+// clean makes a value plain text, as package notices does.
 const clean = (text) => text.replace(ODD, ' ').trim();
 
 const and = (list) => (list.length < 2 ? list.join('') : t('list.and', { first: list.slice(0, -1).join(', '), last: list.at(-1) }));
 
-// sentence is what the parameters say, or '' when no text fits them. It is the twin of
-// notices.Text in Go: the same texts, chosen in the same way.
+// sentence is the text for the parameters, or '' when no text fits them. It is the twin
+// of notices.Text in Go: the same texts, chosen in the same way.
 function sentence(type, { member = '', show: title = '', seats = [], outcome = '', reason = '', songs = [] }) {
   const parts = [type, outcome, outcome && reason].filter((part, i) => i === 0 || part);
   const form = `.${plural(Math.max(seats.length, songs.length))}`;
@@ -57,6 +57,6 @@ function sentence(type, { member = '', show: title = '', seats = [], outcome = '
   return '';
 }
 
-// textOf says what happened. What was stored before there were parameters has only its
-// message.
+// textOf is the sentence of a notification. One from before there were parameters has
+// only its message.
 export const textOf = ({ type, params, message }) => sentence(type, params ?? {}) || clean(message ?? '') || t('notice.text.other');

@@ -1,5 +1,5 @@
-// What a code says by the office's public keys alone: that it is genuine, and for which
-// seat. Whether it was used, refunded or transferred only the office knows.
+// Verifies a code with the office's public keys alone: that it is genuine, and its
+// seat. Only the office knows whether it was used, refunded or transferred.
 
 const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, '+').replace(/_/g, '/')), (c) => c.charCodeAt(0));
 const json = (text) => JSON.parse(new TextDecoder().decode(bytes(text)));

@@ -1,4 +1,4 @@
-// The operator's page: once a second, what the box office says about itself.
+// The operator's page: the box office's figures about itself, once a second.
 
 import './site.js';
 import { AdmissionsPanel } from './admissions.js';
@@ -128,7 +128,7 @@ function consumers(list, lag) {
   $('#lag-age').dataset.state = lag?.state ?? '';
   const body = $('#consumers');
   body.replaceChildren(...list.flatMap((c) => {
-    // What another process did is not known here.
+    // The actions of other processes are not known here.
     const done = c.state === 'elsewhere' ? [null, null, null, null] : [c.inFlight, c.handled, c.retried, c.deadLettered];
     const cells = [...done, c.lag].map((n, i) =>
       h('td', { class: `n${i === 3 && n > 0 ? ' warm' : ''}` }, n === null || n === undefined ? '–' : number(n)));

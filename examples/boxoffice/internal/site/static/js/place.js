@@ -1,11 +1,10 @@
-// The place in the house: signs of life for it, also from a tab that nobody sees,
-// and how long it lasts.
+// The place inside: its heartbeats, also from a hidden tab, and the time it lasts.
 
 import { Problem, Unreachable } from './api.js';
 import { entry } from './entry.js';
 
-// keepPlace tells by left, about every second, how many ms there are, and calls
-// gone once when the place has ended. It returns what stops it.
+// keepPlace calls left about every second with the milliseconds that remain, and calls
+// gone once when the place has ended. It returns a function that stops it.
 export function keepPlace(event, { left, gone }) {
   let ends = 0; // 0 while it is not known
   let beating = 0;
@@ -32,7 +31,7 @@ export function keepPlace(event, { left, gone }) {
       if (place.expiresIn > 0) ends = Date.now() + 1000 * place.expiresIn;
       delay = 1000 * Math.max(1, place.nextPoll || 3);
     } catch (error) {
-      // Who can't be asked says nothing about the place.
+      // Without an answer the place is unchanged.
       if (!(error instanceof Problem) && !(error instanceof Unreachable)) throw error;
       if (error instanceof Problem) delay = 1000 * Math.max(5, error.retryAfter);
     }

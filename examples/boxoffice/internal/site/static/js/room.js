@@ -63,7 +63,7 @@ export class Room extends EventTarget {
     socket?.close();
   }
 
-  // begin says that what is before a message is not shown any more.
+  // begin says that older messages are not shown.
   begin(seq) {
     this.#first = seq;
     this.more = seq > 1;
@@ -104,7 +104,7 @@ export class Room extends EventTarget {
     }
   }
 
-  // #catchUp reads what is missing, one request at a time.
+  // #catchUp reads the missing messages, one request at a time.
   #catchUp() {
     this.#asking ??= (async () => {
       for (;;) {

@@ -1,4 +1,4 @@
-// People let in per second, as bars. Seconds that nobody knows are shaded. Drawn in
+// People let in per second, as bars. Seconds without figures are shaded. Drawn in
 // the picture's own pixels, so that its texts keep their size on every screen.
 
 import { svg } from './dom.js';

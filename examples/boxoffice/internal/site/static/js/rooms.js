@@ -1,5 +1,5 @@
-// The waiting rooms of the shows, and what an operator does with them. Cards are
-// changed in place once a second, so that nobody loses the slider under their
+// The waiting rooms of the shows, and an operator's actions on them. Cards are
+// changed in place once a second, so that sliders do not move under the user's
 // finger.
 
 import { post, put } from './api.js';
@@ -103,7 +103,7 @@ class RoomCard {
     this.#name('advance', t('ops.gate.advance'));
   }
 
-  // #name says in a button's name for whom it is, when there are several cards.
+  // #name adds the show to a button's name, when there are several cards.
   #name(part, text) {
     setText(this.#parts[part], text);
     this.#parts[part].setAttribute('aria-label', `${text}: ${this.#title}`);
@@ -177,7 +177,7 @@ class RoomCard {
     show(p.advance, g.on);
   }
 
-  // #table is filled while somebody reads it.
+  // #table is filled while it is open.
   #table() {
     if (!this.#parts.table.open) return;
     const seconds = this.#seconds.toReversed();
@@ -228,7 +228,7 @@ class RoomCard {
     return t('ops.room.applied', { title: this.#title, threshold: number(s.threshold), active: number(s.active), waiting: number(s.waiting) });
   }
 
-  // #do carries out one thing at a time, shows what came of it, and says it.
+  // #do runs one action at a time, shows its result, and says it.
   async #do(what, said, alone = true) {
     if (alone && this.#busy) {
       this.#say(t('ops.room.wait'));
@@ -254,7 +254,7 @@ class RoomCard {
     }
   }
 
-  // #learn takes over what the room, or its gate, answered.
+  // #learn takes over the answer of the room, or of its gate.
   #learn(a) {
     if ('servingCounter' in a) {
       this.#gate = { on: a.active, assigned: a.nextPosition, serving: a.servingCounter };

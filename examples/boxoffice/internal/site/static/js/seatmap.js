@@ -1,5 +1,5 @@
-// The plan of the house as a grid of buttons: paints only what has changed,
-// and moves the one tab stop with the arrow keys.
+// The plan of the house as a grid of buttons: repaints only changed seats, and moves
+// the one tab stop with the arrow keys.
 
 import { announce, setText, $, $$ } from './dom.js';
 import { money, number, t } from './i18n.js';
@@ -41,8 +41,8 @@ export class SeatMap extends EventTarget {
     return button ? this.seats.get(button.dataset.seat) : undefined;
   }
 
-  // update takes the API's list and repaints the seats that differ from what is
-  // shown. Chosen seats that somebody else has taken are given up.
+  // update takes the API's list and repaints the seats that differ from the plan. Chosen
+  // seats that another member has taken are dropped.
   update(list) {
     const prices = [...new Set(list.map((seat) => seat.price))].sort((a, b) => b - a);
     const lost = [];
@@ -167,7 +167,7 @@ export function legend(list, prices) {
   });
 }
 
-// tooltip shows what a seat is beside the pointer or the focus.
+// tooltip describes a seat beside the pointer or the focus.
 export function tooltip(map, tip) {
   let about; // the seat that the tip is about
   const place = (seat) => {

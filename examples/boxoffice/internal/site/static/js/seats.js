@@ -1,4 +1,5 @@
-// The seat map page: who is there, what is free, what is chosen, and holding it.
+// The seat map page: the visitor's place, the free seats, the chosen ones, and the
+// hold.
 
 import './site.js';
 import { Problem, Unreachable, call, get, post } from './api.js';
@@ -55,7 +56,7 @@ async function load() {
   return EVERY;
 }
 
-// stopped decides what a refusal to show the seats means.
+// stopped chooses the view for a refusal to show the seats.
 async function stopped(error) {
   if (error.status === 401) {
     start();
@@ -90,8 +91,8 @@ function timeLeft(ms) {
   }
 }
 
-// timeOver shows that the place is gone: its time was over, it was given up in
-// another tab, or the room was lost. What is held already stays held.
+// timeOver shows that the place is gone: its time was over, it was given back in
+// another tab, or the room was lost. Held seats stay held.
 function timeOver() {
   polling.stop();
   entry.forget(event);
@@ -191,8 +192,8 @@ $('#pick').addEventListener('submit', (e) => {
 });
 
 // showAllowance says how many seats of the show this member may take, and lets the plan
-// take no more. The box office has the last word: without its answer the plan allows what
-// shows usually do.
+// take no more. The box office decides: without its answer the plan allows the usual
+// number.
 async function showAllowance() {
   const { limits, held, bought, remaining } = await get(`/api/shows/${encodeURIComponent(event)}/allowance`);
   const values = { max: Math.min(limits.held, limits.bought), held, bought };

@@ -1,4 +1,4 @@
-// Who the visitor is: the bearer token of POST /api/login, kept in localStorage
+// The visitor's sign-in: the bearer token of POST /api/login, kept in localStorage
 // so that all tabs share it, and the dialog that asks for a name when needed.
 
 import { $, attempt, show, tell } from './dom.js';
@@ -7,9 +7,8 @@ import { t } from './i18n.js';
 const KEY = 'boxoffice.session';
 const OWNER = 'boxoffice.owner';
 
-// own drops what this tab has kept for somebody else: entry tokens and
-// checkouts belong to one member. The same member coming back after an expired
-// sign-in finds everything where it was.
+// own drops the entry tokens and checkouts that this tab has kept for another member.
+// The same member coming back after an expired sign-in finds everything where it was.
 function own(memberId) {
   const owner = sessionStorage.getItem(OWNER);
   if (owner !== null && owner !== memberId) sessionStorage.clear();
@@ -78,8 +77,8 @@ export function handleForm(form, done) {
 let asking = null;
 
 // signedIn resolves to true when the visitor is signed in, after asking in a
-// dialog if need be, and to false when the visitor would rather not. why says what
-// the name is for.
+// dialog if need be, and to false when the visitor declines. why tells the visitor the
+// purpose of the name.
 export function signedIn(why = t('signin.why')) {
   if (session.signedIn) return Promise.resolve(true);
   asking ??= ask(why).finally(() => { asking = null; });

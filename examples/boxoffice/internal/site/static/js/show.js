@@ -1,5 +1,4 @@
-// One show: its numbers, which move while somebody reads about it, and what people
-// do about it.
+// One show: its live numbers, and the buttons to like, follow and comment.
 
 import './site.js';
 import { Problem, Unreachable, get, post } from './api.js';
@@ -68,7 +67,7 @@ function tally(element, n) {
   requestAnimationFrame(() => element.classList.add('moved'));
 }
 
-// quietly does without what can't be had at the moment.
+// quietly ignores an error: the page works without the answer.
 async function quietly(task) {
   try {
     await task();

@@ -1,4 +1,4 @@
-// What every page has: the member's badge, the theme switch, and the service
+// The parts of every page: the member's badge, the theme switch, and the service
 // worker that shows a waiting page when the server is not there on a reload.
 
 import { $, announce, show } from './dom.js';

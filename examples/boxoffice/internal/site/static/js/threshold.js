@@ -1,5 +1,5 @@
-// How many places a room has: a slider, in steps that grow with the number, and a
-// field for any number. Both are one value, which is applied when somebody is done
+// The number of places of a room: a slider, in steps that grow with the number, and a
+// field for any number. Both are one value, which is applied when the operator is done
 // with it.
 
 import { h } from './dom.js';
@@ -8,8 +8,8 @@ import { t, tn } from './i18n.js';
 const STEPS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...[10, 100, 1000, 10000].flatMap((n) => [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8].map((x) => Math.round(x * n))), 100000];
 const MOST = 1000000; // of the field
 
-// AFTER is how long nothing has changed before the value is applied: somebody who
-// holds an arrow key asks once.
+// AFTER is how long the value must be unchanged before it is applied: holding an arrow
+// key asks once.
 const AFTER = 400;
 
 export class ThresholdControl {
@@ -31,14 +31,14 @@ export class ThresholdControl {
       h('small', { id: `${id}-hint` }, t('ops.room.threshold.hint')));
   }
 
-  // show is what the room says, unless somebody is at it.
+  // show takes the room's value, unless the operator is changing it.
   show(value) {
     this.#value = value;
     if (this.#wanted === null) this.#fill(value, true);
   }
 
   #fill(value, both) {
-    // The last step that is not above it: 0 stays apart from what lets somebody in.
+    // The last step that is not above it: 0, which closes the room, stays apart.
     const place = String(STEPS.findLastIndex((n) => n <= value));
     if (both && this.#field.value !== String(value)) this.#field.value = value;
     if (this.#range.value !== place) this.#range.value = place;

@@ -1,5 +1,4 @@
-// My tickets: what is booked, what is held, what was; paying, cancelling and
-// getting money back.
+// My tickets: confirmed, held and ended reservations; paying, cancelling and refunds.
 
 import './site.js';
 import { Problem, get, now, remove } from './api.js';
@@ -25,7 +24,7 @@ async function load() {
 
 const stateOf = ({ status, paymentStatus = '', refund = '' }) => `${status} ${paymentStatus} ${refund}`;
 
-// What is about to change by itself is looked at often.
+// Reservations that are about to change by themselves are read often.
 const changing = ({ status, paymentStatus, refund }) => status === 'PENDING' || paymentStatus === 'PROCESSING' || refund === 'REQUESTED';
 
 async function render(tickets) {
@@ -37,8 +36,7 @@ async function render(tickets) {
   tick();
 }
 
-// fill keeps the elements of tickets that have not changed, and with them the
-// focus of whoever is using one.
+// fill keeps the elements of tickets that have not changed, and with them the focus.
 async function fill(section, list, tickets) {
   const elements = [];
   for (const ticket of tickets) {

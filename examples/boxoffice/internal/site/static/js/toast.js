@@ -1,5 +1,5 @@
-// Short news at the edge of the page: said politely, gone after a while unless
-// somebody is at it, and never the only place where something can be read.
+// Short news at the edge of the page. A screen reader says it politely. It goes after a
+// while unless it has the pointer or the focus, and can always be read elsewhere too.
 
 import { $, h } from './dom.js';
 import { t } from './i18n.js';
@@ -9,8 +9,8 @@ const MOST = 3; // at a time
 
 const shown = new Map(); // key → element
 
-// toast shows a text with what leads on: an address, or something to do. News
-// with the key of earlier news takes its place; what stays waits to be closed.
+// toast shows a text with its link or its action. It replaces earlier news with the
+// same key. News that stays has a button to close it.
 export function toast({ key, title, text, href = '', action = null, stays = false, kind = '' }) {
   shown.get(key)?.leave();
   const element = h('div', { class: `toast ${kind}${stays ? ' stays' : ''}` },
@@ -46,8 +46,8 @@ export function toast({ key, title, text, href = '', action = null, stays = fals
 
 export const untoast = (key) => shown.get(key)?.leave();
 
-// hush is for where the news can be read: all of it leaves but what waits for an
-// answer.
+// hush is for pages where the news can be read: it removes all but those that wait for
+// an answer.
 export function hush() {
   for (const element of [...shown.values()]) if (!element.classList.contains('stays')) element.leave();
 }

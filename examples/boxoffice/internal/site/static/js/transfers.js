@@ -32,8 +32,7 @@ async function load() {
   return open.some(({ status }) => status === 'ACCEPTED') ? 1500 : 8000;
 }
 
-// fill keeps the elements of transfers that have not changed, and with them the focus
-// of whoever is using one.
+// fill keeps the elements of transfers that have not changed, and with them the focus.
 async function fill(list, transfers) {
   const elements = [];
   for (const transfer of transfers) {
@@ -71,7 +70,7 @@ async function decide(id, name, button) {
     await post(`/api/transfers/${encodeURIComponent(id)}/${name}`, undefined, { repeat: true });
     announce(t(done[name]));
   });
-  // The button goes away; whoever used it goes on from the heading above it.
+  // The button goes away: its focus goes to the heading above it.
   button.closest('section').querySelector('h2').focus();
   desk.now();
 }

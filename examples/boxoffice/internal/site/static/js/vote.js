@@ -1,5 +1,5 @@
-// The vote on what a show ends with: open until its deadline, a choice can be
-// changed until then, and what the others chose is seen after one's own.
+// The vote on a show's ending. A choice can be changed until the deadline. The others'
+// choices are shown after the member's own.
 
 import { Problem, get, now, post } from './api.js';
 import { $, announce, attempt, h, setText, show } from './dom.js';
@@ -24,8 +24,8 @@ export class Vote {
     setInterval(() => this.#tick(), 1000);
   }
 
-  // load reads how the vote stands. A show without one has no such section, and false
-  // is returned: nobody need ask again.
+  // load reads how the vote stands. Without a vote the section is hidden, and false ends
+  // the polling.
   async load() {
     this.#asked += 1;
     const asked = this.#asked;
@@ -113,7 +113,7 @@ export class Vote {
     this.#buttons();
   }
 
-  // again is for somebody else signing in.
+  // again is for a sign-in by another member.
   async again() {
     this.#choose('');
     await this.load();

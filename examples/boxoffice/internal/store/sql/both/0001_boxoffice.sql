@@ -51,7 +51,7 @@ CREATE TABLE reservations (
 CREATE INDEX reservations_member ON reservations (member_id, created_at);
 CREATE INDEX reservations_due ON reservations (hold_expires_at) WHERE status = 'PENDING';
 
--- What a reservation asked for; it stays when the seats have gone to others.
+-- The seats of a reservation; the rows stay when others have the seats.
 CREATE TABLE reservation_seats (
   reservation_id TEXT    NOT NULL REFERENCES reservations (reservation_id),
   show_id        TEXT    NOT NULL,
@@ -139,7 +139,7 @@ INSERT INTO stats (name) VALUES
   ('refund_amount'), ('transfer_amount'), ('memberships'),
   ('transfers_completed'), ('transfers_cancelled');
 
--- Who may do a job of which there is one.
+-- Leases of jobs that one process does at a time.
 CREATE TABLE leases (
   name       TEXT   PRIMARY KEY,
   holder     TEXT   NOT NULL,

@@ -1,8 +1,8 @@
 -- +goose Up
 
--- One narrow row for each artist that was ever asked for. What changes with
--- every check stands here; the extract, which rarely changes, stands apart, so
--- that a check that found nothing new writes some bytes and not a page of JSON.
+-- One narrow row for each artist that was ever asked for, with the columns that change
+-- with every check. The extract, which rarely changes, is in a table of its own, so that
+-- a check without news writes some bytes and not a page of JSON.
 CREATE TABLE artists (
   artist_id         TEXT    PRIMARY KEY,
   name              TEXT    NOT NULL DEFAULT '',
@@ -38,7 +38,7 @@ CREATE TABLE update_status (
 );
 
 -- Where archived extracts are. A row stands before its object is written and
--- until after it was deleted, so a crash leaves no object that nobody knows.
+-- until after it was deleted, so a crash leaves no object without a row.
 CREATE TABLE artist_archive (
   artist_id  TEXT    NOT NULL,
   tier       INTEGER NOT NULL, -- 1 to 4

@@ -1,9 +1,9 @@
 -- +goose Up
 
 -- The id is made of the event's id and the member, so an event that comes twice
--- makes one row. position is the place in the order of commits: whoever writes
--- takes the next one from notification_positions, whose row is locked until then. The
--- rows of one page of recipients share one.
+-- makes one row. position is the place in the order of commits: a writer takes the next
+-- one from notification_positions, whose row stays locked until its commit. The rows of
+-- one page of recipients share one.
 CREATE TABLE notifications (
   notification_id TEXT PRIMARY KEY,
   member_id       TEXT NOT NULL,
@@ -19,8 +19,8 @@ CREATE INDEX notifications_unread ON notifications (member_id, position) WHERE r
 CREATE INDEX notifications_position ON notifications (position);
 CREATE INDEX notifications_age ON notifications (created_at, notification_id);
 
--- stored is the last position that was given away, sent the last one that was taken
--- up by whoever sends to the streams.
+-- stored is the last position that was assigned, sent the last one that was sent to
+-- the streams.
 CREATE TABLE notification_positions (
   name     TEXT PRIMARY KEY,
   position BIGINT NOT NULL

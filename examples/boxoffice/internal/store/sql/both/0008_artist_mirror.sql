@@ -1,6 +1,6 @@
 -- +goose Up
 
--- Operators and prefetch look for what failed, by when it is tried again.
+-- Operators and prefetch look for failed artists, by the time of the next try.
 CREATE INDEX update_status_due ON update_status (state, next_retry_at);
 
 -- Refreshes that were wanted and could not be asked for at once: the broker or

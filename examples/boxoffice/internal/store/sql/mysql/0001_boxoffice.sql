@@ -53,7 +53,7 @@ CREATE TABLE reservations (
 CREATE INDEX reservations_member ON reservations (member_id, created_at);
 CREATE INDEX reservations_due ON reservations (status, hold_expires_at);
 
--- What a reservation asked for; it stays when the seats have gone to others.
+-- The seats of a reservation; the rows stay when others have the seats.
 CREATE TABLE reservation_seats (
   reservation_id VARCHAR(128) NOT NULL,
   show_id        VARCHAR(128) NOT NULL,
@@ -102,7 +102,7 @@ CREATE TABLE payments (
 ) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 CREATE INDEX payments_member ON payments (member_id, created_at);
 CREATE INDEX payments_reservation ON payments (reservation_id);
--- There are no partial indexes: these two are merged to find what is due.
+-- There are no partial indexes: these two are merged to find the due ones.
 CREATE INDEX payments_processing ON payments (status, next_attempt_at);
 CREATE INDEX payments_refunding ON payments (refund_state, next_attempt_at);
 
@@ -147,7 +147,7 @@ INSERT INTO stats (name) VALUES
   ('refund_amount'), ('transfer_amount'), ('memberships'),
   ('transfers_completed'), ('transfers_cancelled');
 
--- Who may do a job of which there is one.
+-- Leases of jobs that one process does at a time.
 CREATE TABLE leases (
   name       VARCHAR(128) PRIMARY KEY,
   holder     VARCHAR(128) NOT NULL,

@@ -1,8 +1,8 @@
 -- +goose Up
 
--- One narrow row for each artist that was ever asked for. What changes with
--- every check stands here; the extract, which rarely changes, stands apart, so
--- that a check that found nothing new writes some bytes and not a page of JSON.
+-- One narrow row for each artist that was ever asked for, with the columns that change
+-- with every check. The extract, which rarely changes, is in a table of its own, so that
+-- a check without news writes some bytes and not a page of JSON.
 CREATE TABLE IF NOT EXISTS artists (
   artist_id         VARCHAR(128) PRIMARY KEY,
   name              VARCHAR(512) NOT NULL DEFAULT '',
@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS update_status (
 ) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
 -- Where archived extracts are. A row stands before its object is written and
--- until after it was deleted, so a crash leaves no object that nobody knows.
+-- until after it was deleted, so a crash leaves no object without a row.
 CREATE TABLE IF NOT EXISTS artist_archive (
   artist_id  VARCHAR(128) NOT NULL,
   tier       INTEGER NOT NULL, -- 1 to 4

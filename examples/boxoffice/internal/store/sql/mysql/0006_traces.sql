@@ -1,7 +1,7 @@
 -- +goose Up
 
 -- The trace that the notifications of a position belong to, until they are sent live:
--- whoever sends them goes on with it. Only positions whose trace is kept have a row.
+-- the sender continues it. Only positions whose trace is kept have a row.
 CREATE TABLE notification_traces (
   position      BIGINT PRIMARY KEY,
   trace_context VARCHAR(256) NOT NULL

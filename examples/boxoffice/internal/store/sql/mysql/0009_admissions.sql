@@ -6,8 +6,8 @@ ALTER TABLE reservations ADD COLUMN correlation_id VARCHAR(128) NOT NULL DEFAULT
 ALTER TABLE payments ADD COLUMN correlation_id VARCHAR(128) NOT NULL DEFAULT '';
 ALTER TABLE payments ADD COLUMN causation_id VARCHAR(128) NOT NULL DEFAULT '';
 
--- Who was let in from the waiting room, and when by the clock of the room's store: an
--- admission is of one user, event and time. Rows go after a while.
+-- The admissions from the waiting room, with the time by the clock of the room's store:
+-- an admission is of one user, event and time. Old rows are deleted.
 CREATE TABLE admissions (
   event_id    VARCHAR(128) NOT NULL,
   user_id     VARCHAR(256) NOT NULL,

@@ -1,11 +1,11 @@
 -- +goose Up
 
--- What the sentence of a notification is made of, as JSON. NULL where the version
--- before has stored it: then the message is all there is.
+-- The parameters of a notification's sentence, as JSON. NULL in rows of the version
+-- before, which have only the message.
 ALTER TABLE notifications ADD COLUMN params TEXT;
 ALTER TABLE notification_fanouts ADD COLUMN params TEXT;
 
--- When and where a show is, and what its prices are in. NULL until it is known.
+-- The time and place of a show, and the currency of its prices. NULL until known.
 ALTER TABLE shows ADD COLUMN venue VARCHAR(512);
 ALTER TABLE shows ADD COLUMN city VARCHAR(512);
 ALTER TABLE shows ADD COLUMN time_zone VARCHAR(128); -- of the venue, such as Asia/Seoul
@@ -23,8 +23,8 @@ CREATE TABLE seat_classes (
   FOREIGN KEY (show_id) REFERENCES shows (show_id)
 ) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- Artists are mirrored when somebody asks for them, so artist_id may name one that is
--- not in the table of artists yet.
+-- Artists are mirrored on the first request, so artist_id may name one that is not in
+-- the table of artists yet.
 CREATE TABLE show_performers (
   show_id   VARCHAR(128) NOT NULL,
   artist_id VARCHAR(128) NOT NULL,

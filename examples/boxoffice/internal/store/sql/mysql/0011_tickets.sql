@@ -1,8 +1,8 @@
 -- +goose Up
 
 -- The receiver of a transfer has to agree. PENDING without accepted_at is an offer,
--- which nobody can accept any more from expires_at on. Transfers from before this
--- needed no consent.
+-- which can be accepted until expires_at. Transfers from before this column needed no
+-- consent.
 ALTER TABLE transfers ADD COLUMN expires_at BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE transfers ADD COLUMN accepted_at BIGINT;
 UPDATE transfers SET accepted_at = created_at;
@@ -16,7 +16,7 @@ ALTER TABLE reservations ADD COLUMN generation BIGINT NOT NULL DEFAULT 1;
 ALTER TABLE reservations ADD COLUMN used_at BIGINT;
 
 -- Tickets that were used at the door: one row for a seat, so that only the first scan
--- lets somebody in. scan_key tells a repeated request from a second scan.
+-- opens the door. scan_key tells a repeated request from a second scan.
 CREATE TABLE ticket_scans (
   reservation_id VARCHAR(128) NOT NULL,
   seat_id        VARCHAR(128) NOT NULL,

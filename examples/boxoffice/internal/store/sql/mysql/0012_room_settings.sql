@@ -1,6 +1,6 @@
 -- +goose Up
 
--- What operators have set for waiting rooms, each change a row: the room's Redis has a
+-- The operators' settings of waiting rooms, each change a row: the room's Redis has a
 -- copy of the last one. setting is JSON.
 CREATE TABLE room_settings (
   event_id   VARCHAR(128) NOT NULL,
