@@ -19,6 +19,7 @@ import (
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/booking"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/catalog"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/events"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/inbox"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/payment"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/social"
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/stats"
@@ -49,6 +50,7 @@ type Box struct {
 	Door     *ticket.Door
 	Stats    *stats.Stats
 	Social   *social.Social
+	Inbox    *inbox.Inbox
 	// Deltas are the comments that Social has not counted yet.
 	Deltas driver.MemoryStore
 }
@@ -155,6 +157,9 @@ func Open(t testing.TB, url string) *Box {
 		t.Fatal(err)
 	}
 	b.Catalog.SetPending(b.Social.Pending)
+	if b.Inbox, err = inbox.New(s, inbox.Config{Holder: "test"}); err != nil {
+		t.Fatal(err)
+	}
 	return b
 }
 
@@ -212,7 +217,8 @@ func (b *Box) Consumers() []store.Consumer {
 	all = append(all, b.Catalog.Consumers()...)
 	all = append(all, b.Payments.Consumers()...)
 	all = append(all, b.Stats.Consumers()...)
-	return append(all, b.Social.Consumers()...)
+	all = append(all, b.Social.Consumers()...)
+	return append(all, b.Inbox.Consumers()...)
 }
 
 // Topic is the topic of an event.

@@ -325,6 +325,8 @@ func TestEachCheckCanFail(t *testing.T) {
 		"an effect lost":              {run(`DELETE FROM effects WHERE effect_id = (SELECT MIN(effect_id) FROM effects WHERE consumer_group = 'event-payment-consumer')`), []string{"nothing-lost"}, false},
 		"a sale that is not counted":  {run(`DELETE FROM effects WHERE effect_id = (SELECT MIN(effect_id) FROM effects WHERE consumer_group = 'order-service-group')`), []string{"nothing-lost"}, false},
 		"a comment that no one heard": {run(`DELETE FROM effects WHERE effect_id = (SELECT MIN(effect_id) FROM effects WHERE consumer_group = 'aggregate_queue')`), []string{"nothing-lost"}, false},
+		"a comment nobody is told of": {run(`DELETE FROM effects WHERE effect_id = (SELECT MIN(effect_id) FROM effects WHERE consumer_group = 'notification_queue' AND event_type = 'CommentCreated')`), []string{"nothing-lost"}, false},
+		"a vote whose end is untold":  {run(`UPDATE votes SET closed_at = 1 WHERE show_id = 'show-1'`), []string{"nothing-lost"}, false},
 		"a comment too many":          {run(`UPDATE shows SET comment_count = comment_count + 1 WHERE show_id = 'show-1'`), []string{"comment-counts"}, false},
 		"comments of nobody":          {run(`UPDATE shows SET comment_count = 1 WHERE show_id = 'show-2'`), []string{"comment-counts"}, false},
 		"a deleted comment counted":   {run(`UPDATE comments SET deleted_at = NULL`), []string{"nothing-lost", "comment-counts"}, false},

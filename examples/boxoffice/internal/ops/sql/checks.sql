@@ -104,6 +104,8 @@ FROM (
   UNION ALL SELECT 'stats-service-group', 'MembershipActivated', COUNT(*) FROM memberships WHERE activated_at IS NOT NULL
   UNION ALL SELECT 'order-service-group', 'OrderCompleted', COUNT(*) FROM reservations WHERE confirmed_at IS NOT NULL
   UNION ALL SELECT 'aggregate_queue', 'CommentCountDeltaPublished', COUNT(*) + COUNT(deleted_at) FROM comments
+  UNION ALL SELECT 'notification_queue', 'CommentCreated', COUNT(*) FROM comments
+  UNION ALL SELECT 'notification_queue', 'VoteClosed', COUNT(*) FROM votes WHERE closed_at IS NOT NULL
 ) e
 LEFT JOIN (SELECT consumer_group, event_type, COUNT(DISTINCT event_id) AS n FROM effects GROUP BY consumer_group, event_type) d
   ON d.consumer_group = e.consumer_group AND d.event_type = e.event_type
