@@ -86,9 +86,10 @@ func TestReadEndedByTheServer(t *testing.T) {
 			db, err := pgdb.Open(url)
 			require.NoError(t, err)
 			t.Cleanup(func() { db.Close() })
-			hasty, err := pgdb.Open(url + "&statement_timeout=100ms")
+			hasty, err := pgdb.Open(url)
 			require.NoError(t, err)
 			t.Cleanup(func() { hasty.Close() })
+			hasty.SetMaxOpenConns(1)
 			var store driver.SQLStore
 			table := "outbox_messages"
 			if status {
@@ -100,6 +101,8 @@ func TestReadEndedByTheServer(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, store.Migrate(t.Context()))
 			lease, err := store.Lease(t.Context(), 0, "me", time.Minute)
+			require.NoError(t, err)
+			_, err = hasty.ExecContext(t.Context(), "SET statement_timeout = '100ms'")
 			require.NoError(t, err)
 			tx, err := db.BeginTx(t.Context(), nil)
 			require.NoError(t, err)
