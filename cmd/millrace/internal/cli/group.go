@@ -93,7 +93,16 @@ func (g *groupFlags) find(ctx context.Context, b *bus.Bus) (driver.Group, error)
 	if err := hasTopic(ctx, b, g.topic); err != nil {
 		return driver.Group{}, err
 	}
-	return driver.Group{}, absent("group", g.group, "of topic "+plain(g.topic), groups)
+	return driver.Group{}, absentGroup(*g, groups)
+}
+
+// absentGroup is the error about a group that does not exist, with the nearest that does.
+func absentGroup(g groupFlags, groups []string) error {
+	place := onTransport
+	if g.topic != "" {
+		place = "of topic " + plain(g.topic)
+	}
+	return absent("group", g.group, place, groups)
 }
 
 // groupsOf lists the groups of a transport that can list them: this process itself knows none.
@@ -153,10 +162,19 @@ func (a *app) groupList(ctx context.Context, b *bus.Bus, g groupFlags) error {
 	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(found driver.Group) bool { return g.group != "" && found.Group != g.group })
 	if len(all) == 0 && g.topic != "" {
 		if err := hasTopic(ctx, b, g.topic); err != nil {
 			return err
+		}
+	}
+	if g.group != "" {
+		var groups []string
+		all = slices.DeleteFunc(all, func(found driver.Group) bool {
+			groups = append(groups, found.Group)
+			return found.Group != g.group
+		})
+		if len(all) == 0 {
+			return absentGroup(g, groups)
 		}
 	}
 	out := struct {
