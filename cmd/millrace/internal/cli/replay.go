@@ -28,7 +28,7 @@ func (a *app) replayCommand() *cobra.Command {
 	var r replayFlags
 	cmd := r.keyFlags.of(r.groupFlags.of(a, &cobra.Command{
 		Use: "replay", Short: "Have a group get the events since a time again",
-		Long: "replay moves a group without members back to a time, and never ahead; with --as it puts a new group there beside it. " +
+		Long: "replay moves a group without members back to a time, and never ahead; with --as it puts a new group there beside it, and refuses one that exists and would move ahead. " +
 			"Consumers with a guard skip what they have handled: replay says how many events that are, by the keys {group}:{eventId} in the stores that --keys names. " +
 			"With --again it forgets these keys for the events that it reads from the interval, and then moves the group. " +
 			"In that order, an interruption loses nothing: the group stands where it stood, and the same command forgets the rest and moves it. " +
@@ -172,7 +172,15 @@ func (r *replayFlags) target(ctx context.Context, b *bus.Bus) (there bool, err e
 	if found.Live && !r.dryRun {
 		return false, fmt.Errorf("group %s of %s: %w", plain(found.Group), plain(found.Topic), bus.ErrGroupLive)
 	}
-	return there, nil
+	if r.as == "" || !there {
+		return there, nil
+	}
+	moved, err := b.ResetGroup(ctx, r.topic, r.as, bus.Place{Since: r.since.Time}, true)
+	if err == nil && moved.Skipped > 0 {
+		err = fmt.Errorf("group %s of %s is there already, and would skip %s from before --since; give --as another name, or remove the group with `millrace group delete` if nothing needs it",
+			plain(r.as), plain(r.topic), counted(int(moved.Skipped), "message"))
+	}
+	return true, err
 }
 
 // move moves the group back, or a new one to the time.

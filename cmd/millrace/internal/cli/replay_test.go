@@ -198,7 +198,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// A replay moves no group ahead: messages that it has not handled yet are not skipped.
+// A replay moves no group ahead: messages that it has not handled yet are not skipped, nor
+// are those of another group whose name is given as that of a new one.
 func TestReplaySkipsNothing(t *testing.T) {
 	t.Parallel()
 	topic := uniqueTopic()
@@ -206,6 +207,11 @@ func TestReplaySkipsNothing(t *testing.T) {
 	h.began = time.Now().Add(time.Hour).Format(time.RFC3339Nano)
 	h.replay(t.Context(), cli.Streams{}).want(t, 0, "0 events since", "the group gets 0 messages again")
 	assert.Equal(t, 10, h.effects(t, group), "effects")
+
+	require.NoError(t, h.bus.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{"audit"}}))
+	h.replay(t.Context(), cli.Streams{}, "--as", "audit").want(t, 1, "group audit of "+topic+" is there already, and would skip 10 messages from before --since")
+	assert.Equal(t, 10, h.effects(t, "audit"), "effects of the group that was there")
+	h.replay(t.Context(), cli.Streams{}, "--as", "audit").want(t, 0, "the new group audit begins there") // it has nothing left to skip
 }
 
 // Keys in Redis alone, and in Redis before a database, are forgotten as well.
