@@ -87,6 +87,7 @@
 //	bodies pass without being stored                          TestLargeBodiesInBoundedMemory
 //	a pass is worth something for its visitor and event only  TestPassOfAnother, TestVerified
 //	a browser without cookies takes no place                  TestWithoutCookiesNoPlace
+//	what is published of a draw can be read without cookies   TestDrawWithoutCookies
 //	cookies are as stated                                     TestCookies
 //	an open stream keeps its visitor's place                  TestOpenStreamsCountAsInside
 //	requests of visitors inside cost few calls of the store   TestRequestsInsideCostFewCalls

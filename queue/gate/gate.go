@@ -172,7 +172,7 @@ func (g *Gate) serveOwn(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	v := g.visitorOf(r)
-	if !v.known() {
+	if !v.known() && !strings.HasPrefix(r.URL.Path, g.cfg.Below+"/draw/") { // what is published is for everyone
 		g.problem(w, http.StatusForbidden, "cookies-needed", "The browser has sent no cookie of this gate", "load the page again, and accept its cookies", 0)
 		return true
 	}

@@ -86,6 +86,15 @@ func TestWithoutCookiesNoPlace(t *testing.T) {
 	require.Contains(t, answer.text, "cookies-needed")
 }
 
+// What is published of a draw can be read without a cookie: by programs, and by caches.
+func TestDrawWithoutCookies(t *testing.T) {
+	s := newSite(t, queue.Config{Threshold: 3}, nil)
+	for path, want := range map[string]int{"/draw/sale": 204, "/draw/sale/leaves": 404, "/draw/fair": 404, "/receipt/sale": 403} {
+		got := s.browser().do("GET", "/millrace-gate"+path, nil)
+		require.Equalf(t, want, got.StatusCode, "GET %s: %s", path, got.text)
+	}
+}
+
 // Cookies are set one at a time, on navigations only.
 func TestCookies(t *testing.T) {
 	for _, secure := range []bool{false, true} {
