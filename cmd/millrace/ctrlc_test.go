@@ -69,6 +69,25 @@ func TestCtrlCBench(t *testing.T) {
 	}
 }
 
+// The reader of a benchmark's progress ends, such as head: the benchmark still removes what
+// it has made.
+func TestBenchOutlivesItsReader(t *testing.T) {
+	dir := t.TempDir()
+	cmd := millrace("bench", "--db", "sqlite://"+filepath.Join(dir, "app.db"), "--seconds", "1")
+	var stdout bytes.Buffer
+	cmd.Stdout = &stdout
+	says, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	require.True(t, bufio.NewScanner(says).Scan())
+	require.NoError(t, says.Close())
+	assert.Equal(t, 0, code(t, cmd.Wait()), "it ends with")
+	assert.Contains(t, stdout.String(), "outbox append")
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Empty(t, left, "left behind")
+}
+
 // interruptAt sends Ctrl-C when a program prints words on its standard error.
 func interruptAt(t *testing.T, cmd *exec.Cmd, words string) (exit int, out, errs string) {
 	t.Helper()

@@ -68,7 +68,7 @@
 //	by SIGTERM, and outlives the reader of its log; a wrong flag
 //	is named with its fix                                         TestGate, TestGateUsage, package gateway
 //	bench works in a place of its own and removes it, also after
-//	Ctrl-C, and refuses an existing place                         TestBench, TestCtrlCBench, package bench
+//	Ctrl-C and without a reader, and refuses an existing place    TestBench, TestCtrlCBench, TestBenchOutlivesItsReader, package bench
 //	progress is drawn on a terminal, otherwise logged at a bounded
 //	rate, and never on the standard output                        TestProgressLines, TestProgressDrawn, TestOutboxRetryOfMany
 //	completion creates nothing, and takes a second at most        TestCompletionMakesNothing, TestCompletionIsBounded

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os/signal"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -99,6 +101,7 @@ type limiterReport struct {
 }
 
 func (a *app) bench(ctx context.Context, f benchFlags) error {
+	signal.Ignore(syscall.SIGPIPE) // the end of what reads the progress leaves nothing behind on a server
 	for _, raw := range []string{f.db, f.bus, f.redis} {
 		if raw != "" {
 			a.urls = append(a.urls, raw)
