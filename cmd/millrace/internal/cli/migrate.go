@@ -151,8 +151,12 @@ func (a *app) migrateUp(cmd *cobra.Command, m *migration) (err error) {
 	}
 	defer closing(d.Close, &err)
 	all, err := a.apply(cmd.Context(), d, parts)
-	if a.json {
-		if perr := a.printJSON(map[string]any{"packages": all}); err == nil {
+	if a.json && (err == nil || len(all) > 0) {
+		r := upAnswer{Packages: all}
+		if err != nil {
+			r.Error = a.hide(err)
+		}
+		if perr := a.printJSON(r); err == nil {
 			err = perr
 		}
 	}
@@ -160,6 +164,12 @@ func (a *app) migrateUp(cmd *cobra.Command, m *migration) (err error) {
 		a.say("what was applied stays so; run it again for the rest")
 	}
 	return err
+}
+
+// upAnswer is the outcome for programs.
+type upAnswer struct {
+	Packages []upReport `json:"packages"` // the completed ones
+	Error    string     `json:"error,omitempty"`
 }
 
 // upReport is the result of up for a part.

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -69,6 +70,26 @@ func TestMigrate(t *testing.T) {
 		tool(t, "migrate", "status", "--db", p.url).want(t, 0, "of a newer Millrace")
 		exec(`DELETE FROM millrace_outbox_version WHERE version_id = 9999`)
 	})
+}
+
+// A failure prints the completed packages and the error as JSON, and nothing at all when no
+// package is complete.
+func TestMigrateUpFails(t *testing.T) {
+	t.Parallel()
+	p := place{name: "sqlite", url: "sqlite://" + filepath.Join(t.TempDir(), "app.db")}
+	_, err := p.open(t).Exec(`CREATE TABLE event_handled (other INTEGER)`)
+	require.NoError(t, err)
+	up := func(packages string) run {
+		return tool(t, "migrate", "up", "--db", p.url, "--json", "--package", packages).want(t, 1, "event_handled")
+	}
+	got := read[struct {
+		Packages []struct{ Package string }
+		Error    string
+	}](t, up("leases,idempotency"))
+	require.Len(t, got.Packages, 1)
+	assert.Equal(t, "leases", got.Packages[0].Package)
+	assert.Contains(t, got.Error, "event_handled")
+	assert.Empty(t, up("idempotency").out)
 }
 
 // The tool and the application keep the versions of a counter's tables in one place: tables
