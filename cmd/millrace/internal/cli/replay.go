@@ -83,6 +83,7 @@ type replayReport struct {
 	Recorded  *int      `json:"recorded"`  // events with a key of the group; null when it was not counted
 	Forgotten int       `json:"forgotten"` // keys
 	Again     int64     `json:"again"`     // messages that are delivered again; 0 for a new group
+	Error     string    `json:"error,omitempty"`
 }
 
 func (a *app) replay(ctx context.Context, b *bus.Bus, r replayFlags) (err error) {
@@ -143,7 +144,11 @@ func (a *app) replay(ctx context.Context, b *bus.Bus, r replayFlags) (err error)
 	interval.progress.end()
 	if err != nil {
 		if r.again {
-			a.say("the group was not moved; the same command forgets the keys that are left and moves it")
+			a.say("%s of group %s forgotten, and the group was not moved; the same command forgets the keys that are left and moves it", counted(out.Forgotten, "key"), plain(out.Group))
+		}
+		if out.Forgotten > 0 && a.json {
+			out.Error = a.hide(err)
+			return cmp.Or(a.printJSON(out), err)
 		}
 		return err
 	}

@@ -214,6 +214,26 @@ func TestReplaySkipsNothing(t *testing.T) {
 	h.replay(t.Context(), cli.Streams{}, "--as", "audit").want(t, 0, "the new group audit begins there") // it has nothing left to skip
 }
 
+// A replay that ends after it has forgotten keys says how many, also to programs.
+func TestReplayTellsHowFarItGot(t *testing.T) {
+	t.Parallel()
+	topic := uniqueTopic()
+	h := written(t, transports["sqlite"](t, topic), topic, group, 10)
+	require.Equal(t, 10, h.effects(t, group), "effects")
+	ctx, cancel := context.WithCancel(t.Context())
+	cut := h.replay(ctx, cli.Streams{Err: cutAt{"moving group", cancel}}, "--again", "--json")
+	cut.want(t, 130, "10 keys of group "+group+" forgotten, and the group was not moved")
+	got := read[struct {
+		Forgotten, Again int
+		Error            string
+	}](t, cut)
+	assert.Equal(t, 10, got.Forgotten, "forgotten")
+	assert.Zero(t, got.Again)
+	assert.NotEmpty(t, got.Error)
+	h.replay(t.Context(), cli.Streams{}, "--again").want(t, 0, "0 keys of group "+group+" forgotten", "the group gets 10 messages again")
+	assert.Equal(t, 10, h.effects(t, group), "effects of the replay")
+}
+
 // Keys in Redis alone, and in Redis before a database, are forgotten as well.
 func TestReplayForgetsInRedis(t *testing.T) {
 	t.Parallel()
