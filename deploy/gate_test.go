@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -201,9 +202,27 @@ func (v *visitor) want(status int, text, method, target string, h http.Header) h
 	return header
 }
 
+const forgedAddress = "203.0.113.9"
+
 func playGate(t *testing.T, name string, kind gate.Kind, file string, args func(folder, file string) []string) {
-	b := newBehind(t, "", func(g *gate.Gate) (http.Handler, error) { return g.Judge(kind) }, nil)
+	// A request that the proxy asked about without the address of its connection.
+	var nameless atomic.Pointer[string]
+	b := newBehind(t, "", func(g *gate.Gate) (http.Handler, error) {
+		judge, err := g.Judge(kind)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if from := strings.Join(r.Header["X-Forwarded-For"], ","); from == "" || strings.HasSuffix(from, forgedAddress) {
+				asked := fmt.Sprintf("%s %s from %q", r.Method, r.RequestURI, from)
+				nameless.Store(&asked)
+			}
+			judge.ServeHTTP(w, r)
+		}), err
+	}, nil)
 	b.start(program(t, name), file, args)
+	defer func() {
+		if asked := nameless.Load(); asked != nil {
+			t.Errorf("joins by address need the visitor's: the gate was asked %s", *asked)
+		}
+	}()
 	first, second := b.visitor(), b.visitor()
 	waits := http.StatusServiceUnavailable
 	if kind == gate.Envoy {
@@ -227,7 +246,7 @@ func playGate(t *testing.T, name string, kind gate.Kind, file string, args func(
 	if answer := first.want(303, "", "GET", "/seats?row=7", packed); answer.Get("Location") != "/seats?row=7" || len(answer.Values("Set-Cookie")) != 1 {
 		t.Fatalf("the entry came with %v", answer)
 	}
-	forged := http.Header{"X-Millrace-User": {"admin"}, "X_Millrace_User": {"admin"}, "X-Millrace-Event": {"other"}}
+	forged := http.Header{"X-Millrace-User": {"admin"}, "X_Millrace_User": {"admin"}, "X-Millrace-Event": {"other"}, "X-Forwarded-For": {forgedAddress}}
 	for _, h := range []http.Header{document, forged} {
 		first.want(200, "the site at /seats?row=7", "GET", "/seats?row=7", h)
 		if of := b.visit.Load(); of == nil || of.event != "sale" || len(of.user) != 22 {
