@@ -26,6 +26,7 @@
 //	                                                              TestLettersOfTwoGroupsAreOneMessage
 //	an edit keeps id and key, and an event stays an event         TestEdit
 //	an edit is not lost if its original remains                   TestAnEditIsNotLostBesideItsOriginal
+//	an edit leaves each group its letter                          TestAnEditKeepsTheLettersOfTwoGroups
 //	a letter that the transport takes back and delivers again is
 //	no duplicate of itself                                        TestALetterThatIsTakenBackIsNotLost
 //	a letter that cannot be redriven does not stop others         TestALetterThatCannotBeRedrivenStaysAndKeepsNobody

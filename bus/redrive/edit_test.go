@@ -74,3 +74,23 @@ func TestAnEditIsNotLostBesideItsOriginal(t *testing.T) {
 		is(t, "pending", pending(t, b), "")
 	})
 }
+
+// The letters of two groups are edited both, and stay those of two groups.
+func TestAnEditKeepsTheLettersOfTwoGroups(t *testing.T) {
+	each(t, func(t *testing.T, b *bus.Bus) {
+		other := dead(t, "1", "OrderPlaced")
+		other.Metadata.Set(driver.DLQGroup, "mailer")
+		bury(t, b, "1")
+		publish(t, b, dlt, other)
+		l := letters(t, b)
+		edited := []byte(strings.ReplaceAll(string(other.Payload), `"of":"1"`, `"of":"edited"`))
+		require.NoError(t, l.Edit(t.Context(), "1", edited))
+		got, err := l.List(t.Context(), redrive.Filter{}, 0)
+		require.NoError(t, err)
+		groups := map[string]string{}
+		for _, letter := range got.Letters {
+			groups[letter.Group] = string(letter.Payload)
+		}
+		assert.Equal(t, map[string]string{"billing": string(edited), "mailer": string(edited)}, groups)
+	})
+}

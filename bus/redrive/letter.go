@@ -154,5 +154,8 @@ func newer(than version, l Letter) bool {
 	return l.Redrives > than.redrives || l.Redrives == than.redrives && l.Edits > than.edits
 }
 
-// key is equal for letters that are settled together when one is redriven.
+// key is equal for letters that are settled together when one is redriven or dropped.
 func (l Letter) key() string { return l.ID + "\x00" + l.OriginalTopic }
+
+// own is equal for letters of one group only: these are listed and edited once.
+func (l Letter) own() string { return l.key() + "\x00" + l.Group }

@@ -22,7 +22,7 @@ func (l *Letters) List(ctx context.Context, f Filter, limit int) (Result, error)
 		if !f.matches(letter) {
 			return true
 		}
-		key := letter.key() + "\x00" + letter.Group
+		key := letter.own()
 		if i, twice := found[key]; twice {
 			if have := out.Letters[i]; newer(version{have.Redrives, have.Edits}, letter) {
 				out.Letters[i] = letter

@@ -34,6 +34,7 @@ type pass struct {
 	filter   Filter
 	opts     Options
 	act      action
+	key      func(Letter) string // equal for letters of which one is done
 	result   Result
 
 	held    []*message.Message // not selected, or not to be done now
@@ -57,14 +58,14 @@ type chosen struct {
 // together is the most letters that are published at once.
 const together = 100
 
-func (l *Letters) pass(ctx context.Context, f Filter, o Options, act action, redrives bool) (_ Result, err error) {
+func (l *Letters) pass(ctx context.Context, f Filter, o Options, act action, key func(Letter) string, redrives bool) (_ Result, err error) {
 	r, err := l.open(ctx, l.cfg.Window)
 	if err != nil {
 		return Result{}, err
 	}
 	defer r.close(&err)
 	p := &pass{
-		Letters: l, reader: r, id: uuid.NewString(), filter: f, opts: o, act: act, redrives: redrives,
+		Letters: l, reader: r, id: uuid.NewString(), filter: f, opts: o, act: act, key: key, redrives: redrives,
 		start: time.Now(), done: map[string]version{}, missing: idSet(f.IDs),
 	}
 	p.result.Pending, p.last = r.pending, p.start
@@ -143,10 +144,11 @@ func (p *pass) take(m *message.Message) (end bool) {
 		return false
 	}
 	letter := read(m)
-	did, twice := p.done[letter.key()]
+	key := p.key(letter)
+	did, twice := p.done[key]
 	if twice {
 		p.unchoose() // perhaps this is the same letter, delivered again
-		did, twice = p.done[letter.key()]
+		did, twice = p.done[key]
 	}
 	failedAgain := twice && p.redrives && letter.Redrives > did.redrives
 	// The worker's clock may differ from ours, so this only decides about letters beyond those
@@ -172,8 +174,8 @@ func (p *pass) take(m *message.Message) (end bool) {
 			p.held = append(p.held, m)
 			break
 		}
-		p.done[letter.key()] = version{letter.Redrives, letter.Edits}
-		p.choose(chosen{letter: m, out: out, key: letter.key()})
+		p.done[key] = version{letter.Redrives, letter.Edits}
+		p.choose(chosen{letter: m, out: out, key: key})
 	}
 	return p.opts.Limit > 0 && p.result.Matched == p.opts.Limit
 }

@@ -83,7 +83,7 @@ func (l *Letters) change(ctx context.Context, f Filter, o Options, redrives bool
 	if o.DryRun {
 		return l.rehearse(ctx, f, o, act)
 	}
-	return l.pass(ctx, f, o, act, redrives)
+	return l.pass(ctx, f, o, act, Letter.key, redrives)
 }
 
 // rehearse counts the effects of a pass.
@@ -132,7 +132,7 @@ func (l *Letters) Edit(ctx context.Context, id string, payload []byte) error {
 			return outgoing{}, err
 		}
 		return outgoing{topic: l.topic, message: out, stays: true}, nil
-	}, false)
+	}, Letter.own, false)
 	switch {
 	case err != nil:
 		return err
