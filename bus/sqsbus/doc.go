@@ -36,6 +36,9 @@
 //	while SQS does not answer a request to delete messages        TestVisibilityIsExtended, TestAHangingDeleteTakesNothingBack
 //	a source that is cut off loses its messages, contexts end     TestTakenBack, TestManyMessagesAreTakenBackInTime
 //	later messages of the key of a lost one come again behind it  TestLaterMessagesOfALostOneAreHandedBack
+//	an entry that SQS throttles is sent again, and its message is
+//	not at fault, though SQS calls that a fault of the sender     TestThrottledEntriesAreSentAgain,
+//	                                                              TestAThrottledMessageIsNotAtFault
 //	Close waits for no answer that does not come                  TestAHangingDeleteTakesNothingBack,
 //	                                                              TestCloseDespiteAHangingRequest
 //	a lost answer costs no time: its messages are fetched again,

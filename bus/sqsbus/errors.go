@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/smithy-go"
 
 	"github.com/millrace-go/millrace/bus"
@@ -24,11 +26,18 @@ var errOtherGroup = errors.New("sqsbus: the queue belongs to another group")
 // SQS or SNS belongs to another.
 var errOtherTopic = errors.New("sqsbus: the queue belongs to another topic")
 
-// refused are the answers that concern the message, and would be the same the next time.
-// All others are about the server or its configuration.
+// refused are the answers that concern the message or its receipt, and would be the same the
+// next time. All others are about the server or its configuration.
 var refused = []string{
 	"InvalidMessageContents", "InvalidParameter", "InvalidParameterValue", "ParameterValueInvalid", "InvalidAttributeValue", "MessageTooLong",
 	"BatchRequestTooLong", "AWS.SimpleQueueService.BatchRequestTooLong", "MissingParameter",
+	"ReceiptHandleIsInvalid", "MessageNotInflight", "AWS.SimpleQueueService.MessageNotInflight",
+}
+
+// final reports whether an entry of a request would be refused again. SQS calls an entry that it
+// throttles, or cannot encrypt, a fault of the sender too.
+func final(f types.BatchResultErrorEntry) bool {
+	return f.SenderFault && slices.Contains(refused, aws.ToString(f.Code))
 }
 
 // classify implements fault.Classifier.

@@ -213,7 +213,7 @@ func failures(failed []types.BatchResultErrorEntry) map[int]bool {
 	out := make(map[int]bool, len(failed))
 	for _, f := range failed {
 		if i, err := strconv.Atoi(aws.ToString(f.Id)); err == nil {
-			out[i] = f.SenderFault
+			out[i] = final(f)
 		}
 	}
 	return out

@@ -18,6 +18,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus/driver"
 	"github.com/millrace-go/millrace/bus/sqsbus"
+	"github.com/millrace-go/millrace/fault"
 )
 
 // pretended is an SQS without a network, which does not answer some of the requests.
@@ -29,6 +30,8 @@ type pretended struct {
 	extended map[string]bool // receipts
 	returned map[string]bool // receipts
 	expired  string          // the receipt that is not extended
+	deleted  map[string]bool // receipts
+	throttle map[string]bool // operations whose next entries are throttled
 }
 
 // client is a client of it.
@@ -59,6 +62,13 @@ func (p *pretended) Do(r *http.Request) (*http.Response, error) {
 	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
 		return nil, err
 	}
+	if p.throttled(operation) {
+		var failed []string
+		for _, e := range asked.Entries {
+			failed = append(failed, fmt.Sprintf(`{"Id":%q,"Code":"RequestThrottled","SenderFault":true}`, e.Id))
+		}
+		return answered(r, `{"Failed":[`+strings.Join(failed, ",")+`]}`), nil
+	}
 	answer := "{}"
 	switch operation {
 	case "GetQueueUrl":
@@ -76,6 +86,12 @@ func (p *pretended) Do(r *http.Request) (*http.Response, error) {
 			}
 		}
 		p.mu.Unlock()
+	case "DeleteMessageBatch":
+		p.mu.Lock()
+		for _, e := range asked.Entries {
+			p.deleted[e.ReceiptHandle] = true
+		}
+		p.mu.Unlock()
 	case "ReceiveMessage":
 		p.mu.Lock()
 		var some []string
@@ -89,16 +105,28 @@ func (p *pretended) Do(r *http.Request) (*http.Response, error) {
 		}
 		answer = `{"Messages":[` + strings.Join(some, ",") + `]}`
 	}
+	return answered(r, answer), nil
+}
+
+// throttled reports whether the entries of a request are throttled; those of the next are not.
+func (p *pretended) throttled(operation string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	defer delete(p.throttle, operation)
+	return p.throttle[operation]
+}
+
+func answered(r *http.Request, answer string) *http.Response {
 	return &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
 		Body: io.NopCloser(strings.NewReader(answer)), Request: r,
-	}, nil
+	}
 }
 
 // take fetches all messages of a pretended SQS.
 func take(t *testing.T, p *pretended) (driver.Source, []driver.Delivery) {
 	t.Helper()
-	p.extended, p.returned = map[string]bool{}, map[string]bool{}
+	p.extended, p.returned, p.deleted = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	n := p.messages
 	b := open(t, sqsbus.Config{Client: p.client()}, "sqs://nowhere")
 	s, err := b.Driver().Source(t.Context(), "topic", "group", max(n, 1))
@@ -186,4 +214,33 @@ func TestLaterMessagesOfALostOneAreHandedBack(t *testing.T) {
 		all[0].Done()
 		assert.NoError(t, s.Close())
 	})
+}
+
+// SQS calls a throttled entry a fault of the sender. Such an entry is sent again: its message is
+// neither lost to its handler, nor delivered again after its acknowledgement.
+func TestThrottledEntriesAreSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pretended{messages: 1, throttle: map[string]bool{"ChangeMessageVisibilityBatch": true, "DeleteMessageBatch": true}}
+		s, all := take(t, p)
+		time.Sleep(21 * time.Second) // it is extended after 10 s and 20 s
+		assert.NoError(t, all[0].Context().Err(), "after a throttled extension")
+		all[0].Done()
+		time.Sleep(time.Second)
+		p.mu.Lock()
+		assert.Empty(t, p.throttle, "operations that were not throttled")
+		assert.True(t, p.extended["receipt-1"], "it was extended")
+		assert.True(t, p.deleted["receipt-1"], "it was deleted")
+		p.mu.Unlock()
+		assert.NoError(t, s.Close())
+	})
+}
+
+// A message that is throttled is not at fault: the same message is taken later.
+func TestAThrottledMessageIsNotAtFault(t *testing.T) {
+	p := &pretended{throttle: map[string]bool{"SendMessageBatch": true}}
+	b := open(t, sqsbus.Config{Client: p.client()}, "sqs://nowhere")
+	err := b.Publisher().Publish("topic", keyed("k", "1"))
+	require.ErrorContains(t, err, "RequestThrottled")
+	assert.Equal(t, fault.Infrastructure, fault.Of(err), "its class")
+	publish(t, b, "topic", keyed("k", "1"))
 }

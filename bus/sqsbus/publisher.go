@@ -175,7 +175,7 @@ func (p *publisher) request(ctx context.Context, to target, batch []entry) error
 		}
 		*batch[i].outcome = busdriver.Refused
 		err = fmt.Errorf("message %s: %s: %s", batch[i].uuid, aws.ToString(f.Code), aws.ToString(f.Message))
-		if f.SenderFault {
+		if final(f) {
 			err = fault.MarkPermanent(err)
 		}
 		errs = append(errs, err)
