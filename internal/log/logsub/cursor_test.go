@@ -169,6 +169,30 @@ func TestSpan(t *testing.T) {
 	})
 }
 
+// A partition whose messages cannot be removed, as when its server is away, keeps no messages of
+// others.
+func TestPruningGoesOnBehindAPartitionThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		i := start(t, m, logsub.Config{Partitions: 1, Retention: time.Minute})
+		failing := func(op string) error {
+			if op == "prune 0" {
+				return errCut
+			}
+			return nil
+		}
+		i.link.fail.Store(&failing)
+		for _, name := range []string{"first", "second"} {
+			require.NoError(t, i.Publisher().Publish(name, msg(name)))
+		}
+		time.Sleep(3 * time.Minute)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		require.Len(t, m.entries, 1, "messages are left")
+		assert.Equal(t, "first", m.entries[0].Topic)
+	})
+}
+
 func TestDeclareAndPrune(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()

@@ -52,7 +52,9 @@
 //	an orderly stop repeats no message that was done, also behind
 //	one that was not                                                TestAnOrderlyStopRepeatsNothing
 //	a new group starts at the earliest retained message             TestGroupsAreIndependent
-//	old messages are removed when every group has passed them       TestDeclareAndPrune
+//	old messages are removed when every group has passed them,
+//	also behind a partition where that fails                        TestDeclareAndPrune,
+//	                                                                TestPruningGoesOnBehindAPartitionThatFails
 //	a group is moved under all of its leases: a member that starts
 //	then waits; a member that is live or has just crashed
 //	prevents the move                                               TestAMemberThatStartsDuringAResetWaitsForIt,

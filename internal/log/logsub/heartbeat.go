@@ -1,6 +1,7 @@
 package logsub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -106,17 +107,18 @@ func (h *Hub) pruneOnce(ctx context.Context) error {
 		return err
 	}
 	for _, topic := range all {
-		retention := topic.Retention
-		if retention == 0 {
-			retention = h.cfg.Retention
-		}
+		retention := cmp.Or(topic.Retention, h.cfg.Retention)
 		for i := range topic.Partitions {
-			for n := pruneChunk; n == pruneChunk; {
-				if n, err = h.b.Log.Prune(ctx, topic.FirstLane+i, time.Now().Add(-retention), pruneChunk); err != nil {
-					return err
-				}
-			}
+			// A partition that fails, as when its server is away, holds up no others.
+			err = cmp.Or(err, h.pruneLane(ctx, topic.FirstLane+i, retention))
 		}
 	}
-	return nil
+	return err
+}
+
+func (h *Hub) pruneLane(ctx context.Context, lane int, retention time.Duration) (err error) {
+	for n := pruneChunk; n == pruneChunk && err == nil; {
+		n, err = h.b.Log.Prune(ctx, lane, time.Now().Add(-retention), pruneChunk)
+	}
+	return err
 }

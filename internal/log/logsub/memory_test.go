@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -204,7 +205,7 @@ func (l *link) Read(ctx context.Context, lane int, after log.Position, max int) 
 }
 
 func (l *link) Prune(ctx context.Context, lane int, before time.Time, limit int) (int, error) {
-	leave, err := l.enter(ctx, "prune")
+	leave, err := l.enter(ctx, fmt.Sprint("prune ", lane))
 	if err != nil {
 		return 0, err
 	}
