@@ -34,6 +34,7 @@ case ${1:-10s} in
 	;;
 *)
 	time=${1:-10s}
+	[[ $time =~ ^[0-9]+(s|m|h|x)$ ]] || { echo "\"$time\" is no time for each target: give 30s or 5m, -budget or -list" >&2; exit 2; }
 	shift || true
 	;;
 esac

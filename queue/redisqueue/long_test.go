@@ -15,6 +15,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/millrace-go/millrace/internal/redisdb"
 	"github.com/millrace-go/millrace/internal/redistest"
 	"github.com/millrace-go/millrace/queue/driver"
 	"github.com/millrace-go/millrace/queue/redisqueue"
@@ -36,8 +37,12 @@ type long struct {
 func newLong(t testing.TB, n int) *long {
 	l := &long{t: t, rules: rulesOf(0)}
 	s := redistest.StartServer(t, "--slowlog-log-slower-than", "200", "--slowlog-max-len", "4096")
-	l.admin = open(t, s.URL())
-	l.store = newStore(t, l.admin, "")
+	client, err := redisdb.Open(s.URL(), redisdb.Config{Timeout: time.Minute}) // a busy machine is slow with the whole line
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() }) //nolint:errcheck // nothing is lost
+	l.admin, l.store = client, newStore(t, client, "")
 	redisqueue.Clocked(l.store, func() int64 { return time.Now().UnixMicro() + l.ahead.Load() })
 	l.order = make([]int64, n)
 	for i := range n {

@@ -54,6 +54,9 @@ func (p *placeFlags) place() (to bus.Place, err error) {
 		if to.Positions == nil {
 			to.Positions = map[int]int64{}
 		}
+		if _, twice := to.Positions[n]; twice {
+			return to, usage("--position names partition %d twice", n)
+		}
 		to.Positions[n] = position
 	}
 	return to, nil

@@ -94,6 +94,7 @@ func TestGroupUsage(t *testing.T) {
 		"group reset --topic orders --group stats":                                           "one of --to earliest, --to latest, --since and --position",
 		"group reset --topic orders --group stats --to latest --since 1h":                    "one of --to earliest",
 		"group reset --topic orders --group stats --to oldest":                               `--to is "oldest"; give earliest or latest`,
+		"group reset --topic orders --group stats --position 0:1,0:5":                        "--position names partition 0 twice",
 		"group reset --topic orders --group stats --position 7":                              `--position is "7"; give PARTITION:POSITION`,
 		"group reset --topic orders --group stats --to earliest":                             "add --yes",
 		"group delete --topic orders --group stats":                                          "add --yes",
