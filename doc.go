@@ -30,6 +30,7 @@
 //	a batch is one transaction                                   TestBatch
 //	an effect outside the database happens once, but for a crash
 //	between the effect and its record                            TestOutside
+//	the records of such effects are pruned as keys are           TestOldLeasesArePruned
 //	older versions of an event are read by its upcasts           TestUpcast
 //	New connects to no server                                    TestNewDoesNotDial
 //	Run returns all errors of registrations at once, before any

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -17,8 +18,13 @@ import (
 
 	"github.com/millrace-go/millrace"
 	"github.com/millrace-go/millrace/bus"
+	"github.com/millrace-go/millrace/driver"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/idempotency"
+	idempotencydriver "github.com/millrace-go/millrace/idempotency/driver"
+	"github.com/millrace-go/millrace/internal/servicetest"
+	"github.com/millrace-go/millrace/sqlite"
 )
 
 func TestEventIsHandledOnce(t *testing.T) {
@@ -176,6 +182,48 @@ func TestOutside(t *testing.T) {
 			k.Errorf("%d calls", calls.Load())
 		}
 	})
+}
+
+// TestOldLeasesArePruned: Run deletes what HandleOutside recorded, as it deletes the other keys.
+func TestOldLeasesArePruned(t *testing.T) {
+	servicetest.Embedded(t)
+	path := filepath.Join(t.TempDir(), "app.db")
+	pruned := make(chan int, 1)
+	app, err := millrace.New(watched{sqlite.Open(path), pruned},
+		millrace.Config{Service: "shop", Keys: idempotency.PrunerConfig{Retention: time.Nanosecond, Interval: time.Millisecond}})
+	require.NoError(t, err)
+	t.Cleanup(func() { check(t, app.Close()) })
+	require.NoError(t, app.Migrate(t.Context()))
+	millrace.HandleOutside(app, "mail", func(context.Context, Placed) error { return nil })
+	k := &kit{T: t, app: app}
+	defer k.run()()
+	k.emit(Placed{"o-1", 1200})
+	require.Equal(t, 1, wait(k, "the end of the lease's retention", pruned))
+}
+
+// watched is a database that says how many leases were pruned.
+type watched struct {
+	millrace.Database[*sql.Tx]
+	pruned chan<- int
+}
+
+func (w watched) Stores() (*driver.Stores[*sql.Tx], error) {
+	s, err := w.Database.Stores()
+	s.Leases = watchedLeases{s.Leases, w.pruned}
+	return s, err
+}
+
+type watchedLeases struct {
+	idempotencydriver.LeaseStore
+	pruned chan<- int
+}
+
+func (w watchedLeases) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
+	n, err := w.LeaseStore.Prune(ctx, before, limit)
+	if n > 0 {
+		w.pruned <- n
+	}
+	return n, err
 }
 
 // Grown is Placed in its third version.

@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/driver"
 	"github.com/millrace-go/millrace/idempotency"
+	idempotencydriver "github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/outbox"
 )
 
@@ -93,8 +94,10 @@ func (a *App[Tx]) parts(b *bus.Bus, consumers []*consumer[Tx]) ([]func(context.C
 	if err != nil {
 		return nil, err
 	}
-	prune := func(ctx context.Context) error { return idempotency.RunPruner(ctx, a.stores.Keys, a.cfg.Keys) }
-	parts := []func(context.Context) error{relay.Run, prune}
+	prune := func(store idempotencydriver.Prunable) func(context.Context) error {
+		return func(ctx context.Context) error { return idempotency.RunPruner(ctx, store, a.cfg.Keys) }
+	}
+	parts := []func(context.Context) error{relay.Run, prune(a.stores.Keys), prune(a.stores.Leases)}
 	if len(consumers) == 0 {
 		return parts, nil
 	}

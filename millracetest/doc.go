@@ -21,7 +21,7 @@
 //	those of package bus                                       TestSameAsBus, TestKeyWaits
 //	a crash before the commit leaves nothing, and the event
 //	is handled again                                           TestCrash
-//	a key that is older than its retention is forgotten        TestRetention
+//	a key that is older than its retention is forgotten        TestRetention, TestRetentionOfLeases
 //	each Require fails and lists the committed events          TestRequireSays
 //	registrations that Run would refuse fail the test          TestNewFails
 //

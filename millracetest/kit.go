@@ -43,7 +43,7 @@ func New[Tx any](t testing.TB, app *millrace.App[Tx]) *Kit[Tx] {
 		t.Fatalf("millracetest: %v", err)
 	}
 	k := &Kit[Tx]{t: t, app: app, stores: parts.Stores, crashes: map[string]int{}}
-	k.keys = &keys{parts.Stores.Keys, parts.Config.Keys.Retention}
+	k.keys = &keys{[]idempotencydriver.Prunable{parts.Stores.Keys, parts.Stores.Leases}, parts.Config.Keys.Retention}
 	for _, c := range parts.Consumers {
 		k.groups = append(k.groups, newGroup(c))
 	}
@@ -201,9 +201,9 @@ func (k *Kit[Tx]) names() string {
 	return text
 }
 
-// keys is the store of idempotency keys with its retention.
+// keys holds the stores of idempotency keys, and their retention.
 type keys struct {
-	store     idempotencydriver.Store
+	stores    []idempotencydriver.Prunable
 	retention time.Duration
 }
 
@@ -214,12 +214,15 @@ func (k *keys) forget(ctx context.Context, passed time.Duration) error {
 		retention = 30 * 24 * time.Hour
 	}
 	const atOnce = 1000
-	for {
-		n, err := k.store.Prune(ctx, time.Now().Add(passed-retention), atOnce)
-		if n < atOnce || err != nil {
-			return err
+	for _, store := range k.stores {
+		for n := atOnce; n == atOnce; {
+			var err error
+			if n, err = store.Prune(ctx, time.Now().Add(passed-retention), atOnce); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
 // shard is a partition of the outbox and the position that was read last.

@@ -193,6 +193,23 @@ func TestRetention(t *testing.T) {
 	})
 }
 
+// TestRetentionOfLeases: HandleOutside forgets an event as Handle does.
+func TestRetentionOfLeases(t *testing.T) {
+	a := inMemory(t)
+	var calls []string
+	millrace.HandleOutside(a, "mail", func(_ context.Context, p Placed) error { calls = append(calls, p.ID); return nil })
+	kit := millracetest.New(t, a)
+	kit.Emit(Placed{"o-1", "Ada"})
+	kit.Deliver()
+	const day = 24 * time.Hour
+	kit.Advance(29 * day)
+	kit.Redeliver()
+	require.Equal(t, []string{"o-1"}, calls)
+	kit.Advance(2 * day)
+	kit.Redeliver()
+	require.Equal(t, []string{"o-1", "o-1"}, calls)
+}
+
 func TestKeyWaits(t *testing.T) {
 	a := inMemory(t)
 	var calls []string
