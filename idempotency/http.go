@@ -140,8 +140,9 @@ func NewHTTP(store driver.LeaseStore, cfg HTTPConfig) (*HTTP, error) {
 var errNotKept = errors.New("the response is not final")
 
 // Middleware guards a handler. The context of its request has the claim ([ClaimFrom]) and ends
-// when the lease is lost; its body was read into memory. The response is held back until the
-// store has it, up to MaxResponse; so the handler cannot stream.
+// when the lease is lost, or the client leaves; its body was read into memory. A handler that ends
+// without a response after its context has ended has answered 503, and releases the key. The
+// response is held back until the store has it, up to MaxResponse; so the handler cannot stream.
 func (h *HTTP) Middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !slices.Contains(h.cfg.Methods, r.Method) {
@@ -196,6 +197,11 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request, body []byte, began 
 		inner.Body = io.NopCloser(bytes.NewReader(body))
 		inner.ContentLength = int64(len(body))
 		next.ServeHTTP(rec, inner)
+		if rec.status == 0 && ctx.Err() != nil {
+			// It broke off: an empty 200 would stand for an effect that it may not have had.
+			rec.WriteHeader(http.StatusServiceUnavailable)
+			return nil, errNotKept
+		}
 		rec.finish()
 		if !h.cfg.Keep(rec.status) {
 			return nil, errNotKept

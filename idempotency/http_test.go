@@ -231,6 +231,36 @@ func TestHTTPKeepsFinalResponses(t *testing.T) {
 	}
 }
 
+// TestHTTPBrokenOff: a handler that ends without a response, because its context has ended, has
+// not answered 200. The repeated request is handled.
+func TestHTTPBrokenOff(t *testing.T) {
+	store := memidempotency.NewLeases()
+	calls := 0
+	left, leave := context.WithCancel(t.Context())
+	m := newHTTP(t, store, idempotency.HTTPConfig{Keep: func(int) bool { return true }})
+	h := m.Middleware(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if calls++; calls == 1 {
+			leave()
+		}
+		if r.Context().Err() != nil {
+			return
+		}
+		w.WriteHeader(http.StatusCreated)
+	}))
+	req := httptest.NewRequestWithContext(left, "POST", "/", nil)
+	req.Header.Set("X-User", "ann")
+	req.Header.Set("Idempotency-Key", "k")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, req)
+	assert.Equal(t, http.StatusServiceUnavailable, w.Code, "the response of the handler that broke off")
+	for _, replayed := range []string{"", "true"} {
+		w := request{"POST", "/", "ann", "k", ""}.send(h)
+		assert.Equal(t, http.StatusCreated, w.Code)
+		assert.Equal(t, replayed, w.Header().Get("Idempotency-Replayed"))
+	}
+	assert.Equal(t, 2, calls, "calls")
+}
+
 // TestHTTPRunningAndCrashed: while the first request runs, others get a Retry-After; after a
 // crash the lease runs out and one of them is handled.
 func TestHTTPRunningAndCrashed(t *testing.T) {
