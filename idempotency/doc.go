@@ -99,7 +99,8 @@
 //	… if the handler ended without a response,     handled again                                       TestHTTPBrokenOff
 //	because its client had left
 //	the same key, while the first is running       409 idempotency-key-in-use, Retry-After             TestHTTPRunningAndCrashed, http-herd
-//	the same key, another request                  422 idempotency-key-reused                          TestHTTPRefusesAnotherRequest
+//	the same key, another request                  422 idempotency-key-reused                          TestHTTPRefusesAnotherRequest,
+//	                                                                                                   TestHTTPRefusesAnotherForm
 //	a kept response was too large                  409 response-not-kept; not handled again            TestHTTPBounds
 //	no key where one is required                   400 idempotency-key-missing                         TestHTTPKeys
 //	an invalid key                                 400 idempotency-key-invalid                         TestHTTPKeys
@@ -108,10 +109,11 @@
 //
 // Problems are application/problem+json; in their type, the names above follow
 // HTTPConfig.Problems. Two requests are the same if method, path, query, content type and body
-// are equal. After a crash the key is free at its deadline, and a repeated request is handled
-// again. If the handler writes to a database, let its transaction record the claim's key
-// ([ClaimFrom]) in a store of package sqlidempotency, so that it writes only once. Prune the
-// leases after about a day; a pruned key is new.
+// are equal. A form that a middleware outside has parsed counts as the body. After a crash the
+// key is free at its deadline, and a repeated request is handled again. If the handler writes to a
+// database, let its transaction record the claim's key ([ClaimFrom]) in a store of package
+// sqlidempotency, so that it writes only once. Prune the leases after about a day; a pruned key is
+// new.
 //
 // # Keys
 //

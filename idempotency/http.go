@@ -163,11 +163,16 @@ func (h *HTTP) Middleware(next http.Handler) http.Handler {
 			h.refuse(w, p)
 			return
 		}
+		print, err := fingerprint(r, body)
+		if err != nil {
+			h.refuse(w, incomplete())
+			return
+		}
 		record := driver.Record{
 			// The scope is escaped, so that a scope cannot contain the separator.
 			Key:   h.cfg.Group + ":" + url.QueryEscape(h.cfg.Scope(r)) + ":" + key,
 			Group: h.cfg.Group, EventType: r.Method + " " + r.URL.Path,
-			Fingerprint: fingerprint(r, body),
+			Fingerprint: print,
 		}
 		began := time.Now()
 		c, err := h.run.claim(r.Context(), record)

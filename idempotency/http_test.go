@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -156,6 +157,36 @@ func TestHTTPRefusesAnotherRequest(t *testing.T) {
 	if n := p.calls.Load(); n != 1 {
 		t.Errorf("the handler ran %d times", n)
 	}
+}
+
+// TestHTTPRefusesAnotherForm: the body counts also where a middleware outside, such as a check
+// of a CSRF token, has parsed it as a form.
+func TestHTTPRefusesAnotherForm(t *testing.T) {
+	p := &pay{}
+	h := newHTTP(t, memidempotency.NewLeases(), idempotency.HTTPConfig{}).Middleware(p)
+	send := func(contentType, body string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest("POST", "/", strings.NewReader(body))
+		r.Header.Set("Content-Type", contentType)
+		r.Header.Set("Idempotency-Key", strconv.Quote(contentType))
+		_ = r.PostFormValue("csrf")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w
+	}
+	const form = "application/x-www-form-urlencoded"
+	require.Equal(t, http.StatusOK, send(form, "amount=1&csrf=x").Code)
+	require.Equal(t, "true", send(form, "amount=1&csrf=x").Header().Get("Idempotency-Replayed"))
+	refused(t, "another form", send(form, "amount=2&csrf=x"), http.StatusUnprocessableEntity, "idempotency-key-reused")
+
+	const parts = "multipart/form-data; boundary=b"
+	file := func(name, content string) string {
+		return "--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"" + name + "\"\r\n\r\n" + content + "\r\n--b--\r\n"
+	}
+	require.Equal(t, http.StatusOK, send(parts, file("a", "1")).Code)
+	require.Equal(t, "true", send(parts, file("a", "1")).Header().Get("Idempotency-Replayed"))
+	refused(t, "another file", send(parts, file("a", "2")), http.StatusUnprocessableEntity, "idempotency-key-reused")
+	refused(t, "another name", send(parts, file("b", "1")), http.StatusUnprocessableEntity, "idempotency-key-reused")
+	assert.EqualValues(t, 2, p.calls.Load(), "calls")
 }
 
 func TestHTTPKeys(t *testing.T) {

@@ -5,7 +5,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"maps"
+	"mime/multipart"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -93,11 +96,39 @@ func (h *HTTP) body(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
 }
 
 // fingerprint identifies a request: by method, target, content type and body, each with its
-// length, so that their boundaries are unambiguous.
-func fingerprint(r *http.Request, body []byte) string {
+// length, so that their boundaries are unambiguous. The body of a form that a middleware outside
+// has parsed is empty by now: then the form's fields and files count.
+func fingerprint(r *http.Request, body []byte) (string, error) {
 	sum := sha256.New()
-	for _, part := range []string{r.Method, r.URL.EscapedPath(), r.URL.RawQuery, r.Header.Get("Content-Type"), string(body)} {
-		_, _ = io.WriteString(sum, strconv.Itoa(len(part))+":"+part) // a hash never fails
+	add := func(parts ...string) {
+		for _, part := range parts {
+			_, _ = io.WriteString(sum, strconv.Itoa(len(part))+":"+part) // a hash never fails
+		}
 	}
-	return hex.EncodeToString(sum.Sum(nil))
+	add(r.Method, r.URL.EscapedPath(), r.URL.RawQuery, r.Header.Get("Content-Type"), string(body))
+	if len(r.PostForm) > 0 {
+		add(r.PostForm.Encode())
+	}
+	if r.MultipartForm != nil {
+		for _, name := range slices.Sorted(maps.Keys(r.MultipartForm.File)) {
+			for _, file := range r.MultipartForm.File[name] {
+				content := sha256.New()
+				if err := copyFile(content, file); err != nil {
+					return "", err
+				}
+				add(name, file.Filename, string(content.Sum(nil)))
+			}
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+func copyFile(to io.Writer, header *multipart.FileHeader) error {
+	file, err := header.Open()
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	_, err = io.Copy(to, file)
+	return err
 }
