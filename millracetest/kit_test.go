@@ -351,6 +351,7 @@ func failing(t *testing.T, fn func(tb testing.TB)) (text string) {
 func TestRequireSays(t *testing.T) {
 	a := inMemory(t)
 	count(a, nil)
+	millrace.HandleOutside(a, "mail", func(context.Context, Placed) error { return nil })
 	tb := &said{TB: t}
 	kit := millracetest.New(tb, a)
 	says := func(want string, fn func()) {
@@ -371,7 +372,9 @@ func TestRequireSays(t *testing.T) {
 		millracetest.RequireEmitted(kit, func(p Placed) bool { return p.ID == "o-2" })
 	})
 	says("a millracetest_test.Placed was committed: {ID:o-1 Customer:Ada}", func() { millracetest.RequireNotEmitted[Placed](kit) })
-	says(`no handler is registered for group "none"; there are "counts"`, func() { kit.CrashBeforeCommit("none", 1) })
+	says(`no handler is registered for group "none"; there are "counts", "mail"`, func() { kit.CrashBeforeCommit("none", 1) })
+	kit.CrashBeforeCommit("mail", 1)
+	says(`group "mail" did not work in the transaction that was to be cut`, func() { kit.Deliver() })
 }
 
 func TestNewFails(t *testing.T) {
