@@ -158,6 +158,27 @@ func TestPoolRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "Config.Bus is empty")
 }
 
+// TestPoolOfAnotherDatabaseThanItsURL checks that the transport is not the log of a database that
+// the pool's URL names, but that its configuration has replaced.
+func TestPoolOfAnotherDatabaseThanItsURL(t *testing.T) {
+	for name, change := range map[string]func(c *pgxpool.Config){
+		"host":     func(c *pgxpool.Config) { c.ConnConfig.Host = "127.0.0.2" },
+		"port":     func(c *pgxpool.Config) { c.ConnConfig.Port = 2 },
+		"database": func(c *pgxpool.Config) { c.ConnConfig.Database = "other" },
+		"user":     func(c *pgxpool.Config) { c.ConnConfig.User = "other" },
+		"schema":   func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["search_path"] = "other" },
+	} {
+		cfg, err := pgxpool.ParseConfig("postgres://app@127.0.0.1:1/app?pool_max_conns=2")
+		require.NoError(t, err)
+		change(cfg)
+		pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
+		require.NoError(t, err)
+		_, err = millrace.New(postgres.Pool(pool), millrace.Config{Service: "shop"})
+		require.ErrorContains(t, err, "Config.Bus is empty", name)
+		pool.Close()
+	}
+}
+
 // TestPoolOfAURLWithItsOwnParameters checks that the transport takes the pool's URL without the
 // parameters that only a pgxpool reads: a server refuses them.
 func TestPoolOfAURLWithItsOwnParameters(t *testing.T) {
