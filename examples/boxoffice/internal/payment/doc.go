@@ -55,6 +55,7 @@
 //	of accepting, declining, withdrawing and expiring, one happens    TestOneDecision
 //	an offer that ends costs nothing                                  TestDeclineAndWithdraw, TestOfferExpires, TestAcceptTooLate
 //	transfers and memberships complete or are refunded                TestTransfer, TestTransferTooLate, TestMembership
+//	a redelivery past the guard refunds no completed transfer         TestTransferPaidAgain
 //	no card number reaches the database                               TestNoCardNumber
 //
 // Failure modes: during an outage of the gateway payments stay PROCESSING, and their

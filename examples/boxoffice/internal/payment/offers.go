@@ -88,7 +88,10 @@ func (o *Offers) handOn(ctx context.Context, tx *sql.Tx, e event.Event, paid eve
 		return "", err
 	}
 	var n int64
-	if t.Status == Accepted {
+	switch t.Status {
+	case Completed:
+		return "already transferred", nil
+	case Accepted:
 		res, err := tx.ExecContext(ctx, o.sql.HandOn, t.ReservationID, t.From, t.To)
 		if err != nil {
 			return "", fmt.Errorf("payment: hand on %s: %w", t.ReservationID, err)

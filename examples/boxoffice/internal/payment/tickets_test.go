@@ -3,6 +3,7 @@ package payment_test
 import (
 	"errors"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -165,6 +166,20 @@ func TestTransfer(t *testing.T) {
 	b.Deliver(t, b.Paid(t, again))
 	_, err := b.Booking.Get(t.Context(), "cid", r.ID)
 	assert.NoError(t, err)
+}
+
+// A redelivery past the guard refunds nothing: the receiver has the ticket.
+func TestTransferPaidAgain(t *testing.T) {
+	b := boxtest.New(t)
+	r, _ := ticket(t, b, "ann", "A-1")
+	p := agreed(t, b, transfer(r, "t", "bob"))
+	paid := b.Paid(t, p)
+	b.Must(t, events.GroupTickets, paid, "transferred")
+	b.Outbox.Take()
+	b.Must(t, events.GroupTickets, paid, "already transferred")
+	assert.Equal(t, "NONE", strings.TrimSpace(b.Refund(t, p)))
+	assert.Empty(t, b.Outbox.Take(), "events")
+	assert.Equal(t, "bob 2", b.Query(t, `SELECT member_id || ' ' || generation FROM reservations WHERE reservation_id = $1`, r.ID))
 }
 
 func TestTransferRefusals(t *testing.T) {
