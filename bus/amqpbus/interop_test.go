@@ -56,3 +56,23 @@ func TestWatermillReadsAndWrites(t *testing.T) {
 	}
 	h.until(t, waitLong, "both arrive", func(n int, _ map[string]int) bool { return n == 2 })
 }
+
+// Another program may name further routing keys in header CC, which RabbitMQ keeps and takes as a
+// list only. Such a message can be published on, as its dead letter is.
+func TestMessageWithFurtherRoutingKeys(t *testing.T) {
+	t.Parallel()
+	b := rabbit(t)
+	opened := b.open(t, amqpbus.Config{}, "partitions=1")
+	topic, letters := unique("cc"), unique("letters")
+	declare(t, opened, bus.Topic{Name: topic, Groups: []string{"g"}}, bus.Topic{Name: letters, Groups: []string{"g"}})
+	b.do(t, func(ch *amqp.Channel) error {
+		return ch.Publish(b.exchange, topic, true, false, amqp.Publishing{Headers: amqp.Table{"CC": []any{"elsewhere"}}, Body: []byte("1")})
+	})
+	sub, err := opened.Subscriber("g", bus.SubscriberConfig{})
+	require.NoError(t, err)
+	ch, err := sub.Subscribe(t.Context(), topic)
+	require.NoError(t, err)
+	m := next(t, ch)
+	require.NoError(t, opened.Publisher().Publish(letters, m))
+	m.Ack()
+}

@@ -74,7 +74,7 @@ func short(s string) string {
 }
 
 // messageOf returns the message of a delivery, as Watermill AMQP reads it. Headers that the
-// broker adds to redelivered messages are not metadata. Values that are not text, of
+// broker adds to redelivered messages, and the list of further routing keys, are not metadata. Values that are not text, of
 // foreign publishers, become text.
 func messageOf(d amqp.Delivery) busdriver.Message {
 	m := busdriver.Message{ID: d.MessageId, Metadata: make(map[string]string, len(d.Headers)), Payload: d.Body}
@@ -102,10 +102,10 @@ func messageOf(d amqp.Delivery) busdriver.Message {
 	return m
 }
 
-// brokers reports whether RabbitMQ itself sets a header.
+// brokers reports whether RabbitMQ itself sets a header, or refuses it as text.
 func brokers(name string) bool {
 	switch name {
-	case "x-delivery-count", "x-acquired-count", "x-death", "x-received-from":
+	case "CC", "x-delivery-count", "x-acquired-count", "x-death", "x-received-from":
 		return true
 	}
 	return strings.HasPrefix(name, "x-first-death-") || strings.HasPrefix(name, "x-last-death-")

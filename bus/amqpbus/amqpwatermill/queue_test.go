@@ -158,7 +158,7 @@ func TestHeadersOfTheBroker(t *testing.T) {
 	raw, err := conn.Channel()
 	require.NoError(t, err)
 	err = raw.Publish(topic, "", false, false, amqp.Publishing{Body: []byte("1"), Headers: amqp.Table{
-		"x-delivery-count": int64(2), "number": int32(7), "bytes": []byte("b"), "text": "t", wmamqp.DefaultMessageUUIDHeaderKey: "id",
+		"x-delivery-count": int64(2), "number": int32(7), "bytes": []byte("b"), "text": "t", "CC": []any{"elsewhere"}, wmamqp.DefaultMessageUUIDHeaderKey: "id",
 	}})
 	require.NoError(t, err)
 	m := <-ch

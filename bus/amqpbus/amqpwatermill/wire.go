@@ -35,7 +35,7 @@ func (w wire) Marshal(m *message.Message) (amqp.Publishing, error) {
 
 // Unmarshal converts headers that are not text: Watermill's marshaler fails at them, and
 // the message would be redelivered at once, again and again. RabbitMQ adds such headers to
-// redelivered messages.
+// redelivered messages, and refuses CC, a list of further routing keys, as text.
 func (w wire) Unmarshal(d amqp.Delivery) (*message.Message, error) {
 	if d.Acknowledger == nil {
 		return nil, errors.New("no message: the connection was lost") // Watermill reads from a closed channel
@@ -50,7 +50,7 @@ func (w wire) Unmarshal(d amqp.Delivery) (*message.Message, error) {
 		case time.Time:
 			headers[name] = v.UTC().Format(time.RFC3339Nano)
 		default:
-			if !strings.HasPrefix(name, "x-") {
+			if name != "CC" && !strings.HasPrefix(name, "x-") {
 				headers[name] = fmt.Sprint(v)
 			}
 		}
