@@ -95,6 +95,10 @@ func (s *source) commit(ctx context.Context, claims []*claim, why reason) error 
 				}
 			}
 		})
+	if why == leaving && isKerror(failed, kerr.OffsetMetadataTooLarge) {
+		// Without notes, the messages before the gaps are not delivered again.
+		failed = errors.Join(failed, s.commit(ctx, claims, progress))
+	}
 	return failed
 }
 

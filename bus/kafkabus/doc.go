@@ -171,7 +171,8 @@
 // unacknowledged message of each partition up to the window, at most 25,000. When a member
 // closes, or a partition is handed over in order, the commit's metadata lists the messages
 // that are done behind the first unacknowledged one, as far as 4,000 bytes hold them (some
-// 1,300 gaps); the next owner skips these messages.
+// 1,300 gaps); the next owner skips these messages. Brokers with less room refuse the list, and
+// get the acknowledgements before the first gap alone.
 //
 // The first message of a partition waits for a commit, which counts the start in the same
 // metadata. Progress, an orderly stop and a hand-over reset the count. If two starts before

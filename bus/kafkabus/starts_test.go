@@ -294,3 +294,21 @@ func TestTopicMadeAgainUnderAConsumer(t *testing.T) {
 		}
 	})
 }
+
+// Brokers with less room for metadata than Kafka refuse the note of messages behind a gap. The
+// acknowledgements before the gap are written without it.
+func TestNotesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	c := fake(t)
+	g := newCrashing(t, urlOf(c), 3)
+	c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Err: kerr.OffsetMetadataTooLarge, Count: -1, When: func(r kmsg.Request) bool {
+		at := r.(*kmsg.OffsetCommitRequest).Topics[0].Partitions[0].Metadata
+		return at != nil && *at != ""
+	}})
+	s, _ := g.start(t, kafkabus.Config{CommitInterval: time.Hour})
+	first, _, third := next(t, s), next(t, s), next(t, s)
+	first.Done()
+	third.Done()
+	require.ErrorIs(t, s.Close(), kerr.OffsetMetadataTooLarge)
+	require.EqualValues(t, 1, g.commit(t, 0).At)
+}
