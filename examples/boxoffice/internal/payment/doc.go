@@ -48,6 +48,7 @@
 //	an unreachable gateway delays, and decides nothing                TestGatewayDown
 //	a question that it refuses decides nothing either                 TestRefusedQuestion
 //	the charge of another request under the key pays nothing          TestChargeOfAnotherRequest
+//	a key that is in use at the gateway decides nothing               TestKeyInUse
 //	an answer about another key decides nothing                       TestAnswerOfAnotherKey
 //	texts of the gateway, however long, delay no outcome              TestGatewayTexts
 //	refunds are asked for once and carried out once                   TestRefund, TestRefundOfKeyOfDots

@@ -234,14 +234,36 @@ func TestGatewayDown(t *testing.T) {
 
 func TestGatewayRefuses(t *testing.T) {
 	b, bank := boxtest.New(t), newBank(t)
-	for reason, f := range map[string]failure{payment.GatewayRefused: deniedInvalid, payment.KeyConflict: deniedKey} {
-		bank.set(func(*http.Request) failure { return f })
-		p := b.Pay(t, b.Reserve(t, "ann", map[failure]string{deniedInvalid: "A-1", deniedKey: "A-2"}[f]), boxtest.Approve)
-		_, stop := execute(t, b, bank.url, nil)
-		settled(t, b, p.ID, payment.Failed)
-		stop()
-		assert.Equal(t, reason, b.Query(t, `SELECT failure_reason FROM payments WHERE payment_id = $1`, p.ID), "reason")
-	}
+	bank.set(func(*http.Request) failure { return deniedInvalid })
+	p := b.Pay(t, b.Reserve(t, "ann", "A-1"), boxtest.Approve)
+	execute(t, b, bank.url, nil)
+	settled(t, b, p.ID, payment.Failed)
+	assert.Equal(t, payment.GatewayRefused, b.Query(t, `SELECT failure_reason FROM payments WHERE payment_id = $1`, p.ID), "reason")
+}
+
+// The gateway refuses the key while it decides about the first call, of which it shows no
+// charge yet. This decides nothing.
+func TestKeyInUse(t *testing.T) {
+	b, bank := boxtest.New(t), newBank(t)
+	p := b.Pay(t, b.Reserve(t, "ann", "A-1"), boxtest.Approve)
+	posts := make(chan failure, 2)
+	posts <- lostRequest
+	posts <- deniedKey
+	bank.set(func(r *http.Request) failure {
+		if r.Method == http.MethodPost {
+			select {
+			case f := <-posts:
+				return f
+			default:
+			}
+		}
+		return none
+	})
+	execute(t, b, bank.url, nil)
+	boxtest.WaitFor(t, "the outcome", func() bool {
+		return b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, p.ID) != payment.Processing
+	})
+	assert.Equal(t, payment.Success, b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, p.ID), "a payment that the gateway decides later")
 }
 
 // The charge was made and its answer was lost. That the gateway then refuses to say what became
@@ -268,21 +290,26 @@ func TestRefusedQuestion(t *testing.T) {
 	assert.Equal(t, payment.Success, b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, p.ID), "a payment that the gateway has charged")
 }
 
-// The gateway has a charge of another request under the payment's key, and the first call
-// was lost. The next attempt finds that charge: it is not the payment's.
+// The gateway has a charge of another request under the payment's key: it is not the payment's,
+// whether the first call is refused for it, or was lost and the next attempt finds it.
 func TestChargeOfAnotherRequest(t *testing.T) {
 	b, bank := boxtest.New(t), newBank(t)
-	for seat, change := range map[string]func(p *payment.Payment){
-		"A-1": func(p *payment.Payment) { p.Amount = 100 },
-		"A-2": func(p *payment.Payment) { p.ReferenceID = "another" },
+	another := func(p *payment.Payment) { p.ReferenceID = "another" }
+	for seat, c := range map[string]struct {
+		change   func(p *payment.Payment)
+		attempts int // before
+	}{
+		"A-1": {func(p *payment.Payment) { p.Amount = 100 }, 1},
+		"A-2": {another, 1},
+		"A-3": {another, 0},
 	} {
 		p := b.Pay(t, b.Reserve(t, "ann", seat), boxtest.Approve)
 		other := p
-		change(&other)
+		c.change(&other)
 		res, err := http.DefaultClient.Do(chargeRequest(t, bank.url, other, boxtest.Approve))
 		require.NoError(t, err)
 		res.Body.Close()
-		b.Exec(t, `UPDATE payments SET attempts = 1 WHERE payment_id = $1`, p.ID)
+		b.Exec(t, `UPDATE payments SET attempts = $2 WHERE payment_id = $1`, p.ID, c.attempts)
 		_, stop := execute(t, b, bank.url, nil)
 		boxtest.WaitFor(t, "the outcome", func() bool {
 			return b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, p.ID) != payment.Processing

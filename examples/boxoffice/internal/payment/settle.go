@@ -36,10 +36,13 @@ func (x *Executor) charge(ctx context.Context, c claimed) error {
 		charge, err = x.gateway.charge(ctx, c.key, c.amount, cards()[c.card], reference)
 	}
 	var refused *refusedError
+	if errors.As(err, &refused) && refused.code == 409 {
+		// The key has another charge, or one that the gateway has not decided yet.
+		charge, err = x.gateway.find(ctx, c.key)
+	}
 	switch {
-	case errors.As(err, &refused) && refused.code == 409,
-		err == nil && (charge.Amount != c.amount || charge.Reference != reference):
-		x.cfg.Logger.Error("the gateway knows a payment key from another request", "payment", c.id, "charge", charge.ID, "error", err)
+	case err == nil && (charge.Amount != c.amount || charge.Reference != reference):
+		x.cfg.Logger.Error("the gateway knows a payment key from another request", "payment", c.id, "charge", charge.ID)
 		return x.fail(ctx, c, Charge{Reason: KeyConflict})
 	case errors.As(err, &refused):
 		x.cfg.Logger.Error("the gateway refuses a charge", "payment", c.id, "error", err)
