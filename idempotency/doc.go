@@ -95,7 +95,7 @@
 //	request                                        answer                                              proven by
 //	a new key                                      the handler's, kept unless it is 5xx, 408, 425, 429 TestHTTPKeepsFinalResponses
 //	the same key and request                       the kept status, headers and body, with             TestHTTPReplays, TestHTTPReplaysEncodedBodies
-//	                                               Idempotency-Replayed: true
+//	                                               Idempotency-Replayed: true                          TestHTTPLateHeaders
 //	… if the handler ended without a response,     handled again                                       TestHTTPBrokenOff
 //	because its client had left
 //	the same key, while the first is running       409 idempotency-key-in-use, Retry-After             TestHTTPRunningAndCrashed, http-herd

@@ -121,6 +121,22 @@ func TestHTTPReplays(t *testing.T) {
 	}
 }
 
+// TestHTTPLateHeaders: as with net/http, headers that are set after the body began do not count.
+func TestHTTPLateHeaders(t *testing.T) {
+	h := newHTTP(t, memidempotency.NewLeases(), idempotency.HTTPConfig{}).Middleware(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"id":7}`)
+			http.Error(w, "too late", http.StatusInternalServerError)
+		}))
+	r := request{"POST", "/payments", "ann", "k-1", ""}
+	for range 2 {
+		w := r.send(h)
+		assert.Equal(t, http.StatusOK, w.Code)
+		assert.Equal(t, "application/json", w.Header().Get("Content-Type"))
+	}
+}
+
 // TestHTTPReplaysEncodedBodies: a body is replayed with its encoding, without which a client cannot
 // read it, and with the type that the first response had.
 func TestHTTPReplaysEncodedBodies(t *testing.T) {

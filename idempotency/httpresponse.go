@@ -16,8 +16,9 @@ const replayed = "Idempotency-Replayed"
 type recorder struct {
 	real    http.ResponseWriter
 	limit   int
-	header  http.Header
-	status  int // 0 until the handler decides
+	header  http.Header // the handler's
+	sent    http.Header // as they were when the handler decided on the status
+	status  int         // 0 until then
 	body    bytes.Buffer
 	flowing bool // the response is too large and is sent to the client at once
 }
@@ -28,7 +29,7 @@ func (r *recorder) WriteHeader(status int) {
 	// Informational statuses are not a response yet, and are dropped here.
 	if r.status == 0 && status >= 200 {
 		r.status = status
-		r.header = r.header.Clone() // later changes of the headers do not count
+		r.sent = r.header.Clone()
 	}
 }
 
@@ -58,7 +59,7 @@ func (r *recorder) flow() {
 	r.flowing = true
 	to := r.real.Header()
 	clear(to) // the handler began with a copy, and may have removed headers
-	maps.Copy(to, r.header)
+	maps.Copy(to, r.sent)
 	if to.Get("Content-Type") == "" && r.body.Len() > 0 && to.Get("Content-Encoding") == "" {
 		to.Set("Content-Type", http.DetectContentType(r.body.Bytes()))
 	}
@@ -69,9 +70,9 @@ func (r *recorder) flow() {
 // send sends the held-back response to the client.
 func (r *recorder) send() {
 	if !r.flowing {
-		r.header.Set("Content-Length", strconv.Itoa(r.body.Len()))
+		r.sent.Set("Content-Length", strconv.Itoa(r.body.Len()))
 		if !bodyAllowed(r.status) {
-			r.header.Del("Content-Length")
+			r.sent.Del("Content-Length")
 		}
 		r.flow()
 	}
@@ -95,7 +96,7 @@ func (r *recorder) stored(headers []string) ([]byte, error) {
 	if !r.flowing {
 		s.Body, s.Header = r.body.Bytes(), http.Header{}
 		for _, name := range headers {
-			if values := r.header.Values(name); len(values) > 0 {
+			if values := r.sent.Values(name); len(values) > 0 {
 				s.Header[http.CanonicalHeaderKey(name)] = values
 			}
 		}
