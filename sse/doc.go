@@ -57,6 +57,7 @@
 //	an end sends the clients away with a spread           TestDrainSendsAllAwayWithASpread
 //	a writer that cannot flush is found before the first
 //	byte                                                  TestAWriterThatCannotFlushIsFoundBeforeTheFirstByte
+//	a HEAD opens no stream, and evicts none               TestAHeadOpensNoStream
 //	the server's timeouts do not end streams              TestStreamsOutliveTheServersTimeouts, TestOverHTTP2
 //	a delivery is a span of the sender's trace, one for
 //	each process that has streams for it                  TestADeliveryIsTracedOverProcesses

@@ -46,7 +46,8 @@ type Stream struct {
 // one with OnlyIfFree that finds no free place. While the Cap is unreachable an
 // EventSource gets a stream of one `fallback` event with Config.Inbox and comes back
 // by itself, and others get 503 with Retry-After. Where the ResponseWriter cannot
-// flush the answer is 500, and the class of the error [fault.Permanent].
+// flush the answer is 500, and the class of the error [fault.Permanent]. A HEAD gets
+// the head of a stream, and opens none.
 func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, st Stream) error {
 	if err := st.validate(); err != nil {
 		http.Error(w, "the stream cannot be opened", http.StatusBadRequest)
@@ -54,6 +55,11 @@ func (h *Hub) Serve(w http.ResponseWriter, r *http.Request, st Stream) error {
 	}
 	if !flushes(w) && !(h.mayHijack(r) && has[http.Hijacker](w)) {
 		return h.unflushable(w)
+	}
+	if r.Method == http.MethodHead {
+		streamHeader(w.Header())
+		w.WriteHeader(http.StatusOK)
+		return nil
 	}
 	s, err := h.open(r, st)
 	switch {
