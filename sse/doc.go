@@ -58,6 +58,7 @@
 //	a writer that cannot flush is found before the first
 //	byte                                                  TestAWriterThatCannotFlushIsFoundBeforeTheFirstByte
 //	a HEAD opens no stream, and evicts none               TestAHeadOpensNoStream
+//	a lean stream is not said to be compressed            TestALeanStreamIsNotSaidToBeCompressed
 //	the server's timeouts do not end streams              TestStreamsOutliveTheServersTimeouts, TestOverHTTP2
 //	a delivery is a span of the sender's trace, one for
 //	each process that has streams for it                  TestADeliveryIsTracedOverProcesses
@@ -116,7 +117,8 @@
 // connection and the request. A lean one takes 2.3 kB. Lean changes more:
 //
 //   - Serve returns when the stream is open, and a middleware sees the request end
-//     with it. Headers set before Serve are sent.
+//     with it. Headers set before Serve are sent, except Content-Encoding: the hub writes
+//     past a middleware that compresses.
 //   - A client that left is noticed by the next write or ping, or when the member
 //     opens a stream more than are allowed.
 //   - http.Server.Shutdown does not wait for the stream; Run does.

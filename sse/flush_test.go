@@ -75,3 +75,23 @@ func TestAWriterThatCannotFlushIsFoundBeforeTheFirstByte(t *testing.T) {
 		})
 	})
 }
+
+// TestALeanStreamIsNotSaidToBeCompressed: a middleware may set the header before the handler
+// runs, as gin's does where a client does not send Accept: text/event-stream. A lean stream is
+// written past its compressor.
+func TestALeanStreamIsNotSaidToBeCompressed(t *testing.T) {
+	s := start(t, newCap(t), newBroker(t), sse.Config{Lean: true})
+	behind := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		w.Header().Set("Vary", "Accept-Encoding")
+		s.ServeHTTP(&open{recorder{ResponseWriter: w}}, r)
+	}))
+	t.Cleanup(behind.Close)
+	t.Cleanup(s.end)
+	tab := dial(t, behind.URL+"?member=ann", "Accept-Encoding", "gzip")
+	assert.Empty(t, tab.header.Get("Content-Encoding"))
+	assert.Equal(t, "Accept-Encoding", tab.header.Get("Vary"))
+	must(t, s.ToMember(t.Context(), "ann", text("x")))
+	tab.gets("x")
+	tab.close()
+}

@@ -311,14 +311,15 @@ func (w *hijacked) write(b []byte) error {
 	return err
 }
 
-// leanHead is the answer's head: the body has no length and ends with the
-// connection.
+// leanHead is the answer's head: the body has no length, ends with the connection, and is
+// written past every middleware.
 func leanHead(header http.Header) []byte {
 	streamHeader(header)
 	header.Set("Connection", "close")
 	header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
-	header.Del("Content-Length")
-	header.Del("Transfer-Encoding")
+	for _, name := range []string{"Content-Encoding", "Content-Length", "Transfer-Encoding"} {
+		header.Del(name)
+	}
 	var b headBuffer
 	b = append(b, "HTTP/1.1 200 OK\r\n"...)
 	// A headBuffer cannot fail.
