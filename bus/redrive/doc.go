@@ -18,7 +18,9 @@
 //	listing, showing and a dry run settle nothing                 TestListSettlesNothing, TestShow
 //	a tool that is killed at any step loses nothing; finished
 //	steps may be repeated                                         TestKilledAtAnyStepLosesNothing
-//	after a cancellation the rest is pending                      TestRateProgressAndCancellation
+//	after a cancellation the rest is pending, and letters that
+//	are being published are done, within 5 s                      TestRateProgressAndCancellation,
+//	                                                              TestACancelledPassIsNotRepeated
 //	a cancellation also ends the wait for an absent server        TestACancelledPassDoesNotWaitForTheServer
 //	a slow rate, or a slow publish, ends no pass early            TestASlowRateReachesEveryLetter
 //	a message that fails again waits for the next pass            TestWhatFailsAgainWaitsForTheNextPass

@@ -255,6 +255,45 @@ func TestRateProgressAndCancellation(t *testing.T) {
 	})
 }
 
+// cut is a driver whose calls end with the context of their messages, though the broker has the
+// messages already.
+type cut struct {
+	refusing
+	cancel func()
+}
+
+func (c cut) Publisher() message.Publisher { return cutPublisher{c.Driver.Publisher(), c} }
+
+type cutPublisher struct {
+	message.Publisher
+	cut
+}
+
+func (p cutPublisher) Publish(topic string, messages ...*message.Message) error {
+	if err := p.Publisher.Publish(topic, messages...); err != nil {
+		return err
+	}
+	p.cancel()
+	return messages[0].Context().Err()
+}
+func (p cutPublisher) Close() error { return p.Publisher.Close() }
+
+// A pass that is cancelled while letters are published acknowledges them: the next pass does not
+// redrive them again.
+func TestACancelledPassIsNotRepeated(t *testing.T) {
+	each(t, func(t *testing.T, b *bus.Bus) {
+		bury(t, b, numbers(1, 3)...)
+		ctx, cancel := context.WithCancel(t.Context())
+		through := bus.New("cut", cut{refusing{Driver: b.Driver()}, cancel})
+		res, err := letters(t, through).Redrive(ctx, redrive.Filter{All: true}, redrive.Options{Rate: 1})
+		require.ErrorIs(t, err, context.Canceled)
+		assert.Equal(t, 1, res.Done, "letters that the cancelled pass reports")
+		_, err = letters(t, b).Redrive(t.Context(), redrive.Filter{All: true}, redrive.Options{})
+		require.NoError(t, err)
+		is(t, "original topic", delivered(t, b), "1 2 3")
+	})
+}
+
 // More letters than fit into the window, and the chosen ones at the end.
 func TestASelectionBeyondTheWindow(t *testing.T) {
 	each(t, func(t *testing.T, b *bus.Bus) {

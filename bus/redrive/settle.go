@@ -12,6 +12,20 @@ import (
 	"github.com/millrace-go/millrace/internal/backoff"
 )
 
+// grace is how long a settlement goes on after a cancellation: letters that are published and not
+// acknowledged are redriven twice.
+const grace = 5 * time.Second
+
+// graceful returns a context that ends grace after ctx.
+func graceful(ctx context.Context) (context.Context, context.CancelFunc) {
+	later, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		late := time.AfterFunc(grace, cancel)
+		context.AfterFunc(later, func() { late.Stop() })
+	})
+	return later, func() { stop(); cancel() }
+}
+
 // settle publishes the letters to be published, then acknowledges. If it ends in between, every
 // letter is published, or still pending, or both.
 func (p *pass) settle(ctx context.Context) error {
@@ -20,6 +34,8 @@ func (p *pass) settle(ctx context.Context) error {
 	if err := p.keepPace(ctx); err != nil {
 		return err
 	}
+	ctx, end := graceful(ctx)
+	defer end()
 	p.unchoose()
 	before, todo := p.held[:p.before], p.chosen
 	p.held, p.before, p.chosen = slices.Clone(p.held[p.before:]), 0, nil
