@@ -81,6 +81,7 @@
 //	at the opening users have the places of the draw, and
 //	later ones are behind them                            TestAnOpening, the-draw-orders-the-line,
 //	                                                      tickets-between-freeze-and-list
+//	… among the users of the room that opens              TestARoomIsClearedBetweenItsListAndItsLeaves
 //	silent users take no part, hidden tabs do             TestSilentUsersAreNotDrawn
 //	a draw goes on after a kill at any step               TestADrawGoesOn, a-draw-has-one-holder,
 //	                                                      steps-of-a-draw-in-order

@@ -23,6 +23,7 @@ import (
 type drawing struct {
 	*line
 	holder  uint64
+	epoch   uint64 // of the room that froze
 	setting Setting
 	seed    []byte
 	key     []byte
@@ -60,6 +61,7 @@ func (l *line) drawAll(ctx context.Context, polled bool) error {
 	asked := time.Now()
 	at, err := d.step(ctx, driver.DrawStep{Kind: driver.DrawFreeze})
 	if err == nil {
+		d.epoch = at.Epoch
 		defer d.keepHeld(ctx, asked)()
 	}
 	for err == nil && at.Phase != driver.Opened && ctx.Err() == nil {
@@ -113,8 +115,12 @@ const drawHeld = 3 * time.Second
 func (d *drawing) step(ctx context.Context, s driver.DrawStep) (driver.Drawn, error) {
 	s.Holder = d.holder
 	at, err := d.draw(ctx, s)
-	if err == nil && !at.Held {
+	switch {
+	case err != nil:
+	case !at.Held:
 		err = errNotHeld
+	case d.epoch != 0 && at.Epoch != d.epoch:
+		err = errors.New("queue: the room was cleared or has lost its data while it drew, and draws again")
 	}
 	return at, err
 }

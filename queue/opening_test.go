@@ -365,6 +365,33 @@ func TestALossWhileTheBeaconIsAsked(t *testing.T) {
 	})
 }
 
+// TestARoomIsClearedBetweenItsListAndItsLeaves, and freezes again: the draw is among the users
+// that came since.
+func TestARoomIsClearedBetweenItsListAndItsLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPresale(t, queue.Config{Threshold: 1, Timeout: 10 * time.Second}, "", 3)
+		clears := sync.OnceFunc(func() {
+			_, err := p.room.Clear(t.Context(), "show-1")
+			require.NoError(t, err)
+			p.poll("since-0")
+			p.poll("since-1")
+			time.Sleep(2500 * time.Millisecond) // the holder freezes it
+		})
+		p.store.fails(func(_ context.Context, call, _ string) error {
+			if call == fmt.Sprint("draw", driver.DrawLeaves) {
+				clears()
+			}
+			return nil
+		})
+		defer run(t, p.room)()
+		time.Sleep(time.Until(p.opens) + 10*time.Second)
+		order := p.order()
+		require.Equal(t, 2, order.len)
+		p.placeOf(order, "since-0")
+		p.placeOf(order, "since-1")
+	})
+}
+
 func TestOpenAtRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		without := open(t, newSpy(t), queue.Config{})
