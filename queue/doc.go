@@ -100,7 +100,8 @@
 //	                                                      leaving-returns-no-stock,
 //	                                                      leaving-while-the-stock-is-asked,
 //	                                                      TestAUserThatLeavesWhileTheStockIsAskedFor,
-//	                                                      TestAProcessThatStartsWhileAUserBuys
+//	                                                      TestAProcessThatStartsWhileAUserBuys,
+//	                                                      TestARoomIsClearedWhileTheStockIsAskedFor
 //	no user enters an empty house, returns go on          TestNobodyEntersAnEmptyHouse, an-empty-house-admits-nobody
 //	seats that come back to a house that was sold out are
 //	for those that wait, before newcomers                 returned-seats-are-for-the-line

@@ -50,7 +50,7 @@ func (l *line) restock(ctx context.Context) {
 	l.stocked(ctx, err)
 	stock := driver.Stock{Known: true, Left: min(left, driver.MaxStock)}
 	if before != nil {
-		stock.At, stock.Gone = before.Now, max(0, int(before.Entered)-before.Active)
+		stock.At, stock.Gone, stock.Epoch = before.Now, max(0, int(before.Entered)-before.Active), before.Epoch
 	}
 	if err != nil {
 		if stock = (driver.Stock{}); !l.outlived() {

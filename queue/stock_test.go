@@ -310,6 +310,29 @@ func TestAProcessThatStartsWhileAUserBuys(t *testing.T) {
 	})
 }
 
+// TestARoomIsClearedWhileTheStockIsAskedFor, and a user enters, buys and leaves: the answer is
+// from before that.
+func TestARoomIsClearedWhileTheStockIsAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &house{seats: 2}
+		store := newSpy(t)
+		room := open(t, store, queue.Config{Threshold: 10, Stock: h.left})
+		check(t, room, "a", "")
+		require.NoError(t, room.Done(t.Context(), "show-1", "a"))
+		second := open(t, store, queue.Config{Threshold: 10, Stock: func(ctx context.Context, event string) (int, error) {
+			left, err := h.left(ctx, event)
+			_, failed := room.Clear(ctx, event)
+			require.NoError(t, failed)
+			require.Equal(t, queue.Active, check(t, room, "b", "").Status)
+			require.True(t, h.take())
+			require.NoError(t, room.Done(context.Background(), event, "b"))
+			return left, err
+		}})
+		require.Equal(t, queue.Active, check(t, second, "c", "").Status)
+		require.Equal(t, queue.Waiting, check(t, second, "d", "").Status, "one seat is left, and it is for c")
+	})
+}
+
 // TestSeveralAdmittersAndTheirStock: one whose calls fail takes back no answer of another.
 func TestSeveralAdmittersAndTheirStock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -16,6 +16,8 @@ type Stock struct {
 	// Gone is how many users have left since At. They may have bought, so each has one of
 	// Left until the store is told again.
 	Gone int
+	// Epoch is that of Gone, in a Change.
+	Epoch uint64
 }
 
 // MaxStock is the greatest Stock.Left: a greater answer of queue.Config.Stock counts as that.

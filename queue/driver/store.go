@@ -308,9 +308,9 @@ type Change struct {
 	// Stock is what the event can serve. If it is Known, a place is free only while fewer than
 	// Left users have been inside since, those inside now included: a user that leaves may have
 	// bought, and frees no place before the next Stock. With At, which is the Now of a State
-	// from before the caller asked for it, Gone is how many had left until then, in this epoch:
-	// Entered less Active. The users that have left since then count as gone, too. Without At
-	// none does.
+	// from before the caller asked for it, Gone is how many had left until then, in its Epoch:
+	// Entered less Active. The users that have left since then count as gone, too: in another
+	// epoch all that have left. Without At none does.
 	Stock *Stock
 }
 

@@ -27,8 +27,12 @@ func (m *room) restock(c driver.Change, now int64) {
 			out = now
 		}
 		gone := m.entered - int64(len(m.inside.users))
-		if !s.At.IsZero() {
-			gone = min(gone, int64(s.Gone)) // a higher one is of an epoch before
+		switch {
+		case s.At.IsZero():
+		case s.Epoch == m.epoch:
+			gone = min(gone, int64(s.Gone)) // a higher one is from before a loss
+		default:
+			gone = 0 // all have left since
 		}
 		m.stock = stock{known: s.Known, left: s.Left, at: now, base: -gone, out: out}
 	case c.Clear:

@@ -136,7 +136,7 @@ func leavingWhileTheStockIsAsked(p *player) {
 	p.join("d", "e")
 	asked := p.state()
 	told := func(left int) {
-		p.change(driver.Change{Stock: &driver.Stock{Known: true, Left: left, At: asked.Now, Gone: int(asked.Entered) - asked.Active}})
+		p.change(driver.Change{Stock: &driver.Stock{Known: true, Left: left, At: asked.Now, Gone: int(asked.Entered) - asked.Active, Epoch: asked.Epoch}})
 	}
 	p.leave("a")
 	told(2)
@@ -151,6 +151,9 @@ func leavingWhileTheStockIsAsked(p *player) {
 	told(2)
 	p.gone(0)
 	p.enter("y")
+	p.leave("x")
+	told(2)
+	p.gone(1)
 }
 
 // stocked is rules of rooms with a stock.

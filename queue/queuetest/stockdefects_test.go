@@ -36,6 +36,7 @@ func stockDefects() []defect {
 		{"takes who has gone for one that did not buy", []string{"leaving-returns-no-stock", "stock-in-random-order"}, hooks{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
 			got, err := c.visit(beats, visits...)
 			if err == nil && got.Stock.Known {
+				got.Stock.Epoch = got.Epoch
 				_, err = c.change(driver.Change{Stock: &got.Stock})
 			}
 			return got, err

@@ -137,19 +137,19 @@ func (s *store) Change(ctx context.Context, event string, r driver.Rules, c driv
 	if c.Gate != nil {
 		gate, positions = flag(c.Gate.On), float64(c.Gate.Positions)
 	}
-	stock, gone := -2.0, none
+	stock, gone, of := -2.0, none, 0.0
 	if c.Stock != nil {
 		stock = none
 		if c.Stock.Known {
 			stock = float64(c.Stock.Left)
 		}
 		if !c.Stock.At.IsZero() {
-			gone = float64(c.Stock.Gone)
+			gone, of = float64(c.Stock.Gone), float64(c.Stock.Epoch)
 		}
 	}
-	args := rulesArgs(r, 12).doubles(
+	args := rulesArgs(r, 13).doubles(
 		given(c.Threshold, whole[int]), given(c.Paused, flag), flag(c.Clear), gate, positions, given(c.Settings, whole[int64]),
-		given(c.Opens, msAt), flag(c.Opened), stock, flag(c.Shares != nil), given(c.Challenge, flag), gone)
+		given(c.Opens, msAt), flag(c.Opened), stock, flag(c.Shares != nil), given(c.Challenge, flag), gone, of)
 	a, err := s.run(ctx, s.scripts.change, r, append(s.keysOf(event, r), s.drawKeys(event)...), args, sharesArgs(c.Shares))
 	if err != nil {
 		return driver.State{}, s.failed("change", event, err)

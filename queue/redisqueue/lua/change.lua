@@ -799,12 +799,12 @@ end
 --   ms (-1 changes nothing, 0: no opening), whether its draw was held, how many users
 --   the event can serve (-2 changes nothing, -1: not known), whether ARGV[2] has shares,
 --   whether newcomers are challenged (-1: not set), and how many users had left when it was
---   asked how many the event can serve (-1: those that have left by now)
+--   asked how many the event can serve (-1: those that have left by now), and of which epoch
 -- ARGV[2] shares of lanes, as in settings.lua
 -- KEYS[seen_at] draw, and the next leaves: as in draw.lua
 -- returns packed doubles as in state() of room.lua
 -- Cost: nothing that grows; cleared keys are freed in the background.
-local new_threshold, paused, clear, gate, positions, new_version, opens_at, opened, new_stock, has_shares, new_challenge, gone = unpack('<dddddddddddd', ARGV[1], rest)
+local new_threshold, paused, clear, gate, positions, new_version, opens_at, opened, new_stock, has_shares, new_challenge, gone, gone_of = unpack('<ddddddddddddd', ARGV[1], rest)
 open()
 clean(50)
 if clear == 1 then
@@ -864,8 +864,8 @@ if new_stock >= -1 then
 end
 if new_stock >= -1 or (clear == 1 and stock_at > 0) then
   stock_base = active - room[15]
-  -- A higher number is of an epoch before.
-  if new_stock >= -1 and gone >= 0 then stock_base = max(stock_base, -gone) end
+  -- A higher number is from before a loss. In another epoch all have left since.
+  if new_stock >= -1 and gone >= 0 then stock_base = max(stock_base, gone_of == room[1] and -gone or 0) end
   call('SET', KEYS[22], pack('<dddd', stock, stock_at, stock_base, sold_out_at), 'PX', 24 * 3600000 + max(grace, 3600000))
 end
 local answer = state()
