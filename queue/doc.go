@@ -80,7 +80,8 @@
 //	a position                                            TestAnOpening, closed-until-the-opening
 //	at the opening users have the places of the draw, and
 //	later ones are behind them                            TestAnOpening, the-draw-orders-the-line,
-//	                                                      tickets-between-freeze-and-list
+//	                                                      tickets-between-freeze-and-list,
+//	                                                      a-draw-keeps-the-lanes
 //	… among the users of the room that opens              TestARoomIsClearedBetweenItsListAndItsLeaves
 //	silent users take no part, hidden tabs do             TestSilentUsersAreNotDrawn
 //	a draw goes on after a kill at any step               TestADrawGoesOn, a-draw-has-one-holder,

@@ -27,7 +27,8 @@
 //	by their tickets                                TestArrivalsThatWereNotSaved
 //	figures by minute outlive a restart             TestFiguresAreSaved
 //	a room saved a day ago keeps its settings only  TestARoomSavedLongAgoKeepsItsSettings
-//	kept places, returners and lanes go on          TestKeptPlacesOutliveARestart
+//	kept places, returners and lanes go on          TestKeptPlacesOutliveARestart,
+//	                                                TestLanesOutliveARestartDuringADraw
 //	a file of the release before is read            TestRoomsOfTheReleaseBefore
 //	a file that is not whole is refused             TestRestoreRefuses, FuzzRestore
 //	a slow disk holds up no visitor                 TestASlowDiskHoldsUpNoVisitor

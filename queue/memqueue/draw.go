@@ -142,6 +142,7 @@ func (m *room) move(one driver.Admitted, now int64) {
 	m.line.remove(was)
 	m.line.add(one.Order, one.User, now)
 	m.position[one.User] = one.Order
+	m.moveInLanes(one, was)
 }
 
 // upTo returns up to most members with orders from the first to the last.

@@ -127,3 +127,41 @@ func TestAMissedTurnIsKnownForSeen(t *testing.T) {
 	back, _ := visit(driver.Visit{User: "first", Epoch: state.Epoch, Order: first.Order, Until: now})
 	require.Equal(t, driver.Outcome{Status: driver.Active, Order: first.Order, Left: r.Active, New: true, Entered: true}, back)
 }
+
+// Members of a lane that a draw has moved are in it after a restart, too.
+func TestLanesOutliveARestartDuringADraw(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	s := at(t, &now)
+	r := rules
+	r.Threshold, r.Batch, r.Lanes = 10, 10, []driver.Lane{{Name: "member", Share: 0.5}}
+	opens := now.Add(driver.FreezeBefore)
+	_, err := s.Change(t.Context(), "e", r, driver.Change{Settings: new(int64(1)), Opens: &opens})
+	require.NoError(t, err)
+	_, err = s.Visit(t.Context(), "e", r, driver.Beats{}, []driver.Visit{{User: "m", Lane: "member"}, {User: "a"}, {User: "b"}, {User: "c"}})
+	require.NoError(t, err)
+	step := func(step driver.DrawStep) driver.Drawn {
+		t.Helper()
+		step.Holder = 1
+		d, err := s.Draw(t.Context(), "e", r, step)
+		require.NoError(t, err)
+		return d
+	}
+	limit := step(driver.DrawStep{Kind: driver.DrawFreeze}).Limit
+	step(driver.DrawStep{Kind: driver.DrawRoot, Root: make([]byte, 32)})
+	step(driver.DrawStep{Kind: driver.DrawSeed, Seed: make([]byte, 32)})
+	var moves []driver.Admitted
+	for i, user := range []string{"a", "b", "c", "m"} {
+		moves = append(moves, driver.Admitted{User: user, Order: limit + 1 + int64(i)})
+	}
+	require.Equal(t, driver.Seeded, step(driver.DrawStep{Kind: driver.DrawMove, Moves: moves}).Phase)
+	file := saved(t, s)
+	s = at(t, &now)
+	require.NoError(t, s.Restore(bytes.NewReader(file)))
+	a, err := s.Admit(t.Context(), "e", r)
+	require.NoError(t, err)
+	var turns []string
+	for _, one := range a.Admitted {
+		turns = append(turns, one.User)
+	}
+	require.Equal(t, []string{"a", "m", "b", "c"}, turns)
+}

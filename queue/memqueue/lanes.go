@@ -12,6 +12,7 @@ import (
 type lane struct {
 	ordered []driver.Admitted // by order
 	limit   int               // when void entries are looked for
+	drawn   []driver.Admitted // users that a draw has moved, until it ends
 }
 
 // joinLane puts a user of the line into the lane of a visit.
@@ -56,19 +57,26 @@ func (m *room) head(name string) *driver.Admitted {
 	return &l.ordered[0]
 }
 
+// moveInLanes notes the new order of a user in the lanes that have it by the old one.
+func (m *room) moveInLanes(one driver.Admitted, was int64) {
+	for _, l := range m.lanes {
+		if i := find(l.ordered, was); i < len(l.ordered) && l.ordered[i] == (driver.Admitted{User: one.User, Order: was}) {
+			l.drawn = append(l.drawn, one)
+		}
+	}
+}
+
 // reorderLanes follows a draw, by which users of the line got other orders.
 func (m *room) reorderLanes() {
 	for _, l := range m.lanes {
-		old := l.ordered
-		l.ordered = nil
-		for _, one := range old {
-			if order, waits := m.position[one.User]; waits {
-				l.ordered = append(l.ordered, driver.Admitted{User: one.User, Order: order})
-			}
-		}
+		l.ordered, l.drawn = m.members(l), nil
 		slices.SortFunc(l.ordered, func(a, b driver.Admitted) int { return cmp.Compare(a.Order, b.Order) })
-		l.ordered = slices.Compact(l.ordered)
 	}
+}
+
+// members are the users of a lane, in a new slice; those that a draw has moved come last.
+func (m *room) members(l *lane) []driver.Admitted {
+	return slices.DeleteFunc(slices.Concat(l.ordered, l.drawn), m.void)
 }
 
 // returnersShare is the part of all turns that returners take at most.

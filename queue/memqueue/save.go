@@ -57,7 +57,7 @@ func (m *room) copied() *content {
 	}
 	c.lanes = make(map[string]*lane, len(m.lanes))
 	for name, l := range m.lanes {
-		c.lanes[name] = &lane{ordered: slices.DeleteFunc(slices.Clone(l.ordered), m.void)}
+		c.lanes[name] = &lane{ordered: m.members(l)}
 	}
 	c.inside = inside{ends: slices.Clone(m.inside.ends), over: slices.Clone(m.inside.over)} // a missed turn does not change
 	for i, g := range c.inside.ends {

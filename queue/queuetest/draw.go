@@ -17,6 +17,7 @@ func drawCases() []testCase {
 		{Name: "closed-until-the-opening", Needs: needs, Run: play(closedUntilTheOpening)},
 		{Name: "the-draw-orders-the-line", Needs: needs, Run: play(theDrawOrdersTheLine)},
 		{Name: "tickets-between-freeze-and-list", Needs: needs, Run: play(ticketsBetweenFreezeAndList)},
+		{Name: "a-draw-keeps-the-lanes", Needs: needs, Run: play(aDrawKeepsTheLanes)},
 		{Name: "a-draw-has-one-holder", Needs: needs, Run: play(aDrawHasOneHolder)},
 		{Name: "steps-of-a-draw-in-order", Needs: needs, Run: play(stepsOfADrawInOrder)},
 		{Name: "an-opening-is-fixed-by-the-freeze", Needs: needs, Run: play(anOpeningIsFixedByTheFreeze)},
@@ -91,6 +92,12 @@ func closedUntilTheOpening(p *player) {
 
 // drawAll draws a frozen room, with the given order.
 func (p *player) drawAll(order ...string) {
+	p.reorder(order...)
+	p.stepped(driver.DrawStep{Kind: driver.DrawOpen}, true, driver.Opened)
+}
+
+// reorder gives the users of a frozen room the given order.
+func (p *player) reorder(order ...string) {
 	d := p.draw(0, driver.DrawStep{Kind: driver.DrawLook})
 	leaves := leavesOf(order)
 	root := draws.Root(leaves)
@@ -107,7 +114,6 @@ func (p *player) drawAll(order ...string) {
 	for part := range slices.Chunk(moves, driver.MaxMoves) {
 		p.stepped(driver.DrawStep{Kind: driver.DrawMove, Moves: part}, true, driver.Seeded)
 	}
-	p.stepped(driver.DrawStep{Kind: driver.DrawOpen}, true, driver.Opened)
 }
 
 func theDrawOrdersTheLine(p *player) {
@@ -187,6 +193,27 @@ func ticketsBetweenFreezeAndList(p *player) {
 		steps.Fail("one that came late stands behind two, and is answered %+v", o)
 	}
 	p.calls("at the opening", "c", "b", "0")
+}
+
+// aDrawKeepsTheLanes: their members are in them by the orders of the draw, also if others come
+// while these are given out. A user that left a lane, and came again without one, is in none.
+func aDrawKeepsTheLanes(p *player) {
+	p.r = guarded(1000)
+	p.r.Batch = 5
+	p.r.Lanes = []driver.Lane{{Name: "member", Share: 0.25}, {Name: "invited", Share: 0.25}}
+	members := names("m", 64)
+	order := append([]string{"a", "b", "c", "d", "left", "i"}, members...)
+	p.opens(1, driver.FreezeBefore)
+	p.joinLane("invited", "left", "i")
+	p.joinLane("member", members...)
+	p.leave("left")
+	p.join("left", "d", "c", "b", "a")
+	p.stepped(driver.DrawStep{Kind: driver.DrawFreeze}, true, driver.Frozen)
+	p.reorder(order...)
+	p.joinLane("member", "late")
+	p.stepped(driver.DrawStep{Kind: driver.DrawOpen}, true, driver.Opened)
+	p.h.Advance(driver.FreezeBefore)
+	p.calls("after the draw", "a", "b", "c", members[0], "i")
 }
 
 // frozen is a room with users that has frozen.

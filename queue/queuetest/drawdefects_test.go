@@ -37,6 +37,14 @@ func drawDefects() []defect {
 				s.Moves = s.Moves[:1]
 			}
 		})},
+		{"puts no user into a lane before the opening", []string{"a-draw-keeps-the-lanes"}, hooks{visit: func(_ *backend, c call, beats driver.Beats, visits []driver.Visit) (driver.Visited, error) {
+			if !c.state().Opens.IsZero() {
+				for i := range visits {
+					visits[i].Lane = ""
+				}
+			}
+			return c.visit(beats, visits...)
+		}}},
 		{"begins the leaves anew at each step", []string{"steps-of-a-draw-in-order"}, drawing(func(s *driver.DrawStep) {
 			if s.Kind == driver.DrawLeaves {
 				s.From = 0

@@ -586,6 +586,8 @@ local function move()
   end
   if n == 0 then return end
   local old, into, run, to = call('ZMSCORE', KEYS[3], spread(users)), {}, nil, nil
+  local lanes = {}
+  for k = 1, credits and lane_count or 0 do lanes[k] = {was = call('ZMSCORE', KEYS[22 + k], spread(users)), into = {}} end
   local function flush()
     if run then
       mark(run, to, 1)
@@ -600,6 +602,10 @@ local function move()
         add(4, 1)
       end
       into[#into + 1], into[#into + 2] = order, users[i]
+      for _, lane in ipairs(lanes) do
+        local at = #lane.into
+        if lane.was[i] == old[i] then lane.into[at + 1], lane.into[at + 2] = order, users[i] end
+      end
       mark(was, was, 0)
       if to and to + 1 == order and order % 65536 > 0 then
         to = order
@@ -612,7 +618,9 @@ local function move()
   flush()
   if #into == 0 then return end
   call('ZADD', KEYS[3], spread(into))
-  for i = 1, credits and lane_count or 0 do call('ZADD', KEYS[22 + i], 'XX', spread(into)) end
+  for k, lane in ipairs(lanes) do
+    if #lane.into > 0 then call('ZADD', KEYS[22 + k], spread(lane.into)) end
+  end
 end
 
 local listed = {}

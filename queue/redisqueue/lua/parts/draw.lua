@@ -43,6 +43,8 @@ local function move()
   end
   if n == 0 then return end
   local old, into, run, to = call('ZMSCORE', QUEUE, spread(users)), {}, nil, nil
+  local lanes = {}
+  for k = 1, credits and lane_count or 0 do lanes[k] = {was = call('ZMSCORE', KEYS[LANE + k], spread(users)), into = {}} end
   local function flush()
     if run then
       mark(run, to, 1)
@@ -57,6 +59,10 @@ local function move()
         add(HIGHEST, 1)
       end
       into[#into + 1], into[#into + 2] = order, users[i]
+      for _, lane in ipairs(lanes) do
+        local at = #lane.into
+        if lane.was[i] == old[i] then lane.into[at + 1], lane.into[at + 2] = order, users[i] end
+      end
       mark(was, was, 0)
       if to and to + 1 == order and order % SEGMENT > 0 then
         to = order
@@ -69,7 +75,9 @@ local function move()
   flush()
   if #into == 0 then return end
   call('ZADD', QUEUE, spread(into))
-  for i = 1, credits and lane_count or 0 do call('ZADD', KEYS[LANE + i], 'XX', spread(into)) end
+  for k, lane in ipairs(lanes) do
+    if #lane.into > 0 then call('ZADD', KEYS[LANE + k], spread(lane.into)) end
+  end
 end
 
 local listed = {}
