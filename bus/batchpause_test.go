@@ -11,6 +11,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
@@ -114,6 +115,48 @@ func TestDeadLettersOfABatchThatCannotBePublishedPauseIt(t *testing.T) {
 		}
 		assert.Equal(t, 0, lag(t, mem, "t", "g"), "messages are unacknowledged")
 	})
+}
+
+// A transport that publishes a part of the dead letters of a batch says which: only the others are
+// published again.
+func TestADeadLetterThatIsPublishedIsNotPublishedAgain(t *testing.T) {
+	for name, failure := range map[string]error{
+		"the other is refused": fault.MarkPermanent(errors.New("too large")),
+		"the broker went away": errDown,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				mem, j := memBus(t), newJournal()
+				publish(t, mem, "t", keyed("a", 1), keyed("b", 1))
+				first := true
+				b := bus.New("breaking", publishing{mem.Driver(), func(topic string, messages []*message.Message) error {
+					if topic != "t.DLT" || !first {
+						return mem.Publisher().Publish(topic, messages...)
+					}
+					first = false
+					require.NoError(t, mem.Publisher().Publish(topic, messages[0]))
+					return &bus.PublishError{
+						Topic: topic, Outcomes: []driver.Outcome{driver.Published, driver.Refused}, First: 1, ID: messages[1].UUID, Err: failure,
+					}
+				}})
+				r := start(t, b, bus.RunnerConfig{}, batched(j, bus.BatchConsumer{
+					Retry: probing, Wait: 10 * time.Millisecond,
+					Handler: func(_ context.Context, messages []*message.Message) error {
+						failed := bus.BatchError{}
+						for i := range messages {
+							failed[i] = fault.MarkPermanent(errors.New("invalid"))
+						}
+						return failed.OrNil()
+					},
+				}))
+				settle(time.Minute)
+				r.stop(t)
+				assert.Equal(t, "a#1 b#1", ids(browse(t, mem, "t.DLT")), "dead letters")
+				assert.EqualValues(t, 2, r.Status()[0].DeadLettered, "dead letters counted")
+				assert.Equal(t, 0, lag(t, mem, "t", "g"), "messages are unacknowledged")
+			})
+		})
+	}
 }
 
 // publishing is a driver with a publisher of the test's own.

@@ -172,9 +172,14 @@ func (c *consumer) buryAll(b *batch, dead []*delivery) {
 		letters[i] = d.letter.CopyWithContext()
 	}
 	all := c.publisher.Publish(c.deadLetterTopic, letters...)
-	for _, d := range dead {
+	var known *PublishError
+	errors.As(all, &known)
+	for i, d := range dead {
 		err := all
-		if fault.Of(all) == fault.Permanent { // one of them is refused
+		switch {
+		case known != nil && known.Published(i):
+			err = nil
+		case fault.Of(all) == fault.Permanent: // one of them is refused
 			err = c.publishLetter(d.letter)
 		}
 		if d.verdict, err = c.buried(b.ctx, d, err); err != nil {

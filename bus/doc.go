@@ -61,6 +61,8 @@
 //	error whose text panics is a panic                            TestPanicIsTransientAndItsStackGoesIntoTheDeadLetter,
 //	                                                              TestAnErrorThatPanicsIsAPanic
 //	a dead letter has the original bytes, metadata and id         TestADeadLetterSaysWhy
+//	of the dead letters of a batch, those that are published are
+//	not published again                                           TestADeadLetterThatIsPublishedIsNotPublishedAgain
 //	shutdown lets handlers finish and publish, then commits       TestShutdownLetsHandlersFinishAndCommits,
 //	                                                              TestHandlersPublishWhileTheBusCloses
 //	an orderly stop repeats no message whose handler has ended,
