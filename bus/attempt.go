@@ -19,7 +19,7 @@ func (c *consumer) run(d *delivery) {
 		return
 	}
 	ctx := c.trace(d, msg)
-	guard(func() error {
+	c.guard(func() error {
 		if err := c.skips(msg); err != nil {
 			return err
 		}

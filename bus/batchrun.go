@@ -24,7 +24,7 @@ func (c *consumer) runAll(b *batch) {
 	}
 	messages, release := b.copies()
 	ctx := c.traceBatch(b.ctx, b, messages)
-	guard(func() error {
+	c.guard(func() error {
 		return c.alone(ctx, b.deliveries[0], func() error { return c.runBatch(ctx, b, messages) })
 	}, func(err error) {
 		defer release()

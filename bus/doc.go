@@ -58,7 +58,7 @@
 //	an overdue handler is reported, by key and age                TestTimeoutEndsAHandler,
 //	                                                              TestAnOverdueHandlerIsReported
 //	a panic is transient; its stack is in the dead letter; an
-//	error whose text panics is a panic                            TestPanicIsTransientAndItsStackGoesIntoTheDeadLetter,
+//	error whose text or classifier panics is a panic              TestPanicIsTransientAndItsStackGoesIntoTheDeadLetter,
 //	                                                              TestAnErrorThatPanicsIsAPanic
 //	a dead letter has the original bytes, metadata and id         TestADeadLetterSaysWhy
 //	of the dead letters of a batch, those that are published are

@@ -16,6 +16,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/fault"
 )
 
 func TestHandlersInParallelAreBoundedByConcurrency(t *testing.T) {
@@ -140,15 +141,26 @@ type refusal struct{ why string }
 
 func (r *refusal) Error() string { return r.why }
 
-// A handler that returns a nil pointer as its error has failed as if it had panicked: the process
-// goes on.
+// A handler that returns a nil pointer as its error, or an error for which a classifier panics, has
+// failed as if it had panicked: the process goes on.
 func TestAnErrorThatPanicsIsAPanic(t *testing.T) {
 	none := func() error {
 		var r *refusal
 		return r
 	}
 	retry := bus.FixedRetry(time.Second, 1)
+	other := errors.New("of another type")
+	asserting := []fault.Classifier{func(err error) fault.Class {
+		_ = err.(*refusal) //nolint:errcheck // it panics
+		return fault.Permanent
+	}}
 	for name, c := range map[string]bus.AnyConsumer{
+		"classifier": bus.Consumer{Topic: "t", Group: "g", Retry: retry, Classifiers: asserting,
+			Handler: func(*message.Message) error { return other }},
+		"classifier of a batch": bus.BatchConsumer{Topic: "t", Group: "g", Retry: retry, Classifiers: asserting,
+			Handler: func(context.Context, []*message.Message) error { return other }},
+		"classifier of a batch error": bus.BatchConsumer{Topic: "t", Group: "g", Retry: retry, Classifiers: asserting,
+			Handler: func(context.Context, []*message.Message) error { return bus.BatchError{0: other} }},
 		"single": bus.Consumer{Topic: "t", Group: "g", Retry: retry, Handler: func(*message.Message) error { return none() }},
 		"batch": bus.BatchConsumer{Topic: "t", Group: "g", Retry: retry,
 			Handler: func(context.Context, []*message.Message) error { return none() }},

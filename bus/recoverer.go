@@ -50,7 +50,7 @@ func call(ctx context.Context, next message.HandlerFunc, msg *message.Message) e
 }
 
 // guard calls after with the result of run, even when run panics or ends its goroutine.
-func guard(run func() error, after func(error)) {
+func (c *consumer) guard(run func() error, after func(error)) {
 	returned := false
 	defer func() {
 		if returned {
@@ -65,20 +65,25 @@ func guard(run func() error, after func(error)) {
 		after(fault.MarkTransient(&panicError{Value: v, Stack: debug.Stack()}))
 	}()
 	err := run()
-	say(err)
+	c.ask(err)
 	returned = true
 	after(err)
 }
 
-// say asks a handler's error for its text, which panics for a nil pointer of many error types:
-// here it is the handler's panic, later it would end the process.
-func say(err error) {
+// ask asks a handler's error for its text, which panics for a nil pointer of many error types, and
+// the classifiers for its class: here a panic is the handler's, later it would end the process.
+func (c *consumer) ask(err error) {
 	if err == nil {
 		return
 	}
 	_ = err.Error()
-	for _, one := range partial(err).Unwrap() {
+	all := []error{err}
+	if some := partial(err); some != nil {
+		all = some.Unwrap()
+	}
+	for _, one := range all {
 		_ = one.Error()
+		fault.Of(one, c.Classifiers...)
 	}
 }
 
