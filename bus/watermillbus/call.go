@@ -5,17 +5,22 @@ import (
 	"fmt"
 )
 
+// notCalled is the error of a call that has not called the adapter.
+type notCalled struct{ error }
+
+func (e notCalled) Unwrap() error { return e.error }
+
 // call waits for do until the end of ctx, because many adapters ignore ctx. A later result of do
 // is discarded.
 func call[T any](ctx context.Context, d *adapter, do func(context.Context) (T, error), discard func(T)) (T, error) {
 	var none T
 	if ctx.Err() != nil {
-		return none, context.Cause(ctx)
+		return none, notCalled{context.Cause(ctx)}
 	}
 	d.mu.Lock()
 	if d.closed {
 		d.mu.Unlock()
-		return none, errClosed
+		return none, notCalled{errClosed}
 	}
 	d.calls.Add(1)
 	d.mu.Unlock()

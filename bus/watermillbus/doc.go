@@ -21,7 +21,8 @@
 //	no message is acknowledged before its handler is done        TestConformance, and package wmsource
 //	opening calls nothing; later failures are infrastructure
 //	unless Config.Classify decides otherwise                     TestOpeningCallsNothing, TestErrorsAreClassified
-//	Publish returns the outcome of each message                  TestPublishSaysWhatBecameOfEachMessage
+//	Publish returns the outcome of each message                  TestPublishSaysWhatBecameOfEachMessage,
+//	                                                             TestPublishSendsNothingAfterTheEnd
 //	messages of a key are published one after the other, those
 //	of other keys in parallel                                    TestPublishKeepsTheOrderOfKeys
 //	a published message stays as it was, whatever the adapter

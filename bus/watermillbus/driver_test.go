@@ -152,6 +152,32 @@ func TestPublishSaysWhatBecameOfEachMessage(t *testing.T) {
 	}
 }
 
+// What the adapter was not asked for did not leave the process.
+func TestPublishSendsNothingAfterTheEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	p := &pubSub{publish: func(m *message.Message) error {
+		if m.UUID == "late" {
+			t.Errorf("the adapter was called for %s", m.UUID)
+		}
+		cancel()
+		return nil
+	}}
+	d := open(t, p.config())
+	late := msg("a", "late")
+	late.SetContext(ctx) // it ends while the message before it is published
+	err := d.Publisher().Publish("t", msg("a", "first"), late)
+	var failed *bus.PublishError
+	require.ErrorAs(t, err, &failed)
+	assert.Equal(t, []driver.Outcome{driver.Published, driver.NotSent}, failed.Outcomes, "after the end of a context")
+	require.ErrorIs(t, err, context.Canceled)
+
+	require.NoError(t, d.Close())
+	err = d.Publisher().Publish("t", msg("a", "late"))
+	require.ErrorAs(t, err, &failed)
+	assert.Equal(t, []driver.Outcome{driver.NotSent}, failed.Outcomes, "after Close")
+	require.ErrorIs(t, err, bus.ErrClosed)
+}
+
 func TestPublishKeepsTheOrderOfKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

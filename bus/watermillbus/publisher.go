@@ -2,6 +2,7 @@ package watermillbus
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -68,13 +69,17 @@ func (p publisher) one(topic string, m *message.Message) (driver.Outcome, error)
 		m.Payload = slices.Clone(m.Payload)
 	}
 	_, err = call(ctx, p.adapter, func(context.Context) (none struct{}, err error) { return none, inner.Publish(topic, m) }, nil)
-	if err == nil {
-		return driver.Published, nil
+	outcome := driver.Unknown
+	var before notCalled
+	switch err = p.judge(err); {
+	case err == nil:
+		outcome = driver.Published
+	case errors.As(err, &before):
+		outcome = driver.NotSent
+	case fault.Of(err) == fault.Permanent:
+		outcome = driver.Refused
 	}
-	if err = p.judge(err); fault.Of(err) == fault.Permanent {
-		return driver.Refused, err
-	}
-	return driver.Unknown, err
+	return outcome, err
 }
 
 // Close does nothing: the publisher belongs to the driver.
