@@ -40,6 +40,7 @@
 //	                                                              TestAPauseTriesWhatComes,
 //	                                                              TestAnOutageSparesSuspects
 //	events that are skipped, and dead letters, make no suspects   TestSkippedEventsDoNotEndAPause,
+//	                                                              TestIgnoredEventsOfAFailedBatchDoNotEndAPause,
 //	                                                              TestDeadLettersMakeNoSuspects
 //	a message leased by another worker waits with its key for as
 //	long as that takes, and is not a dead letter                  TestABusyMessageWaits, TestLeasesOfADeadProcess
@@ -156,9 +157,9 @@
 // A pause concerns one consumer. Every message stays unacknowledged. After 1 s, 2 s, 4 s … 30 s
 // the consumer probes with one message; the probes alternate between a key that has not failed
 // and one that has. Any outcome other than another infrastructure error ends the pause, and all
-// waiting messages are tried at once. An event of another key that is skipped, because it is
-// obsolete or its type has no handler, says nothing about the dependency: the pause goes on, and
-// the next message is the probe. If the probe was of another key and was handled, the failed
+// waiting messages are tried at once. An event whose type has no handler, or one of another key
+// that is obsolete, says nothing about the dependency: the pause goes on, and the next message is
+// the probe. If the probe was of another key and was handled, the failed
 // messages become suspects: the fault may be in the message, for instance in a query that takes longer
 // than the database allows. The failures of a suspect do not pause the consumer. Only its key
 // waits, up to 30 s between attempts; when 20 windows of other messages have passed it, or after

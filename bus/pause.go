@@ -9,8 +9,8 @@ import "time"
 //
 // Probes alternate between another key and a key that failed. If a probe of another key
 // succeeds, the fault may be in the failed messages: they are suspects from then on, see
-// suspect. A probe that the transport took back has no result, nor has one of another key that
-// was acknowledged without its handler: the next message takes its place.
+// suspect. A probe that the transport took back has no result, nor has one whose type has no
+// handler, nor one of another key that is obsolete: the next message takes its place.
 type pause struct {
 	on      bool
 	since   time.Time
@@ -117,7 +117,7 @@ func (s *subscription) nextProbe(now time.Time) *delivery {
 // handed out at once. The failed messages become suspects if d was handled and had not failed
 // before.
 func (s *subscription) resume(d *delivery, another bool) {
-	if another && d.skipped() {
+	if d.skipped() && (another || d.ignored != "") {
 		return
 	}
 	since := s.pause.since

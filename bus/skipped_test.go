@@ -87,6 +87,38 @@ func TestSkippedEventsDoNotEndAPause(t *testing.T) {
 	}
 }
 
+// A batch fails as a whole, also its events of types that have no handler. When one of them is the
+// probe, it still says nothing about the dependency.
+func TestIgnoredEventsOfAFailedBatchDoNotEndAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		down.Store(true)
+		b := memBus(t)
+		var all []*message.Message
+		for i := range 20 {
+			all = append(all, typed(t, fmt.Sprint("seen-", i), "Seen", 1), typed(t, fmt.Sprint("paid-", i), "Paid", 1))
+		}
+		publish(t, b, "t", all...)
+		r := start(t, b, bus.RunnerConfig{}, bus.BatchConsumer{Topic: "t", Group: "g", Size: 2, Handler: bus.HandleBatch(
+			func(context.Context, []event.Event) error {
+				if down.Load() {
+					return errDown
+				}
+				return nil
+			}, "Paid")})
+		settle(10 * time.Minute)
+		if s := r.Status()[0]; s.Pauses != 1 || !s.Paused {
+			t.Errorf("after ten minutes of outage: %+v; want one pause", s)
+		}
+		down.Store(false)
+		settle(time.Minute)
+		if s := r.Status()[0]; s.Paused || s.Handled != 20 || s.Ignored != 20 || lag(t, b, "t", "g") != 0 {
+			t.Errorf("afterwards: %+v", s)
+		}
+		r.stop(t)
+	})
+}
+
 // A message that becomes a dead letter for its own fault makes no suspects either: it may have
 // failed before its handler needed the dependency.
 func TestDeadLettersMakeNoSuspects(t *testing.T) {
