@@ -30,9 +30,9 @@ type reasoner interface {
 }
 
 const (
-	maxErrorText   = 4 << 10
-	maxStackText   = 16 << 10
-	shortErrorText = 256
+	maxErrorText = 4 << 10
+	maxStackText = 16 << 10
+	shortText    = 256
 )
 
 // shrink removes from a refused dead letter the parts that are not essential: the stack, then
@@ -42,8 +42,8 @@ func shrink(letter *message.Message) bool {
 	switch {
 	case letter.Metadata[driver.DLQStack] != "":
 		letter.Metadata[driver.DLQStack] = ""
-	case len(text) > shortErrorText:
-		letter.Metadata[driver.DLQError] = bounded(text, shortErrorText)
+	case len(text) > shortText:
+		letter.Metadata[driver.DLQError] = bounded(text, shortText)
 	default:
 		return false
 	}
@@ -89,7 +89,7 @@ func (c *consumer) deadLetter(d *delivery, err error, class fault.Class) (*messa
 func reasonOf(err error, class fault.Class) string {
 	var r reasoner
 	if errors.As(err, &r) && r.FailureReason() != "" {
-		return r.FailureReason()
+		return bounded(r.FailureReason(), shortText)
 	}
 	var p *panicError
 	switch {

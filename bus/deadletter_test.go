@@ -24,6 +24,12 @@ type reasoned struct{}
 func (reasoned) Error() string         { return "GET /artists/7: 404" }
 func (reasoned) FailureReason() string { return "API_4XX" }
 
+// because is an error whose reason is any text.
+type because string
+
+func (because) Error() string           { return "refused" }
+func (b because) FailureReason() string { return string(b) }
+
 // verbose is an error with a stack, as those of pkg/errors.
 type verbose struct{ error }
 
@@ -46,6 +52,10 @@ func TestADeadLetterSaysWhy(t *testing.T) {
 			map[string]string{driver.DLQReason: bus.ReasonPermanent, driver.DLQError: "bad row", driver.DLQStack: "bad row\nmain.load\n\tload.go:42"}},
 		"an error that is no text": {fault.MarkPermanent(errors.New("a\xffb")),
 			map[string]string{driver.DLQError: "a\uFFFDb"}},
+		"a reason that is no text": {fault.MarkPermanent(because("a\xffb")),
+			map[string]string{driver.DLQReason: "a\uFFFDb"}},
+		"a reason that is long": {fault.MarkPermanent(because(huge)),
+			map[string]string{driver.DLQReason: strings.Repeat("좌", 82) + " … (cut)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := deadLetterOf(t, c.err)

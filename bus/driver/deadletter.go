@@ -4,7 +4,7 @@ package driver
 const (
 	DLQOriginalTopic = "dlq_original_topic" // the topic in which the message failed
 	DLQGroup         = "dlq_group"
-	DLQReason        = "dlq_reason" // one of the Reason constants of package bus, or the error's FailureReason
+	DLQReason        = "dlq_reason" // one of the Reason constants of package bus, or the error's FailureReason, at most 256 bytes
 	DLQClass         = "dlq_class"  // "transient" or "permanent"
 	DLQError         = "dlq_error"  // the last error's text, at most 4 KiB
 	DLQStack         = "dlq_stack"  // stack of the panic, or the error's own stack; at most 16 KiB
