@@ -10,7 +10,6 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/driver"
 	"github.com/millrace-go/millrace/idempotency"
-	idempotencydriver "github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/outbox"
 )
 
@@ -94,10 +93,11 @@ func (a *App[Tx]) parts(b *bus.Bus, consumers []*consumer[Tx]) ([]func(context.C
 	if err != nil {
 		return nil, err
 	}
-	prune := func(store idempotencydriver.Prunable) func(context.Context) error {
-		return func(ctx context.Context) error { return idempotency.RunPruner(ctx, store, a.cfg.Keys) }
+	parts := []func(context.Context) error{
+		relay.Run,
+		func(ctx context.Context) error { return idempotency.RunPruner(ctx, a.stores.Keys, a.cfg.Keys) },
+		func(ctx context.Context) error { return idempotency.RunPruner(ctx, a.stores.Leases, a.cfg.Keys) },
 	}
-	parts := []func(context.Context) error{relay.Run, prune(a.stores.Keys), prune(a.stores.Leases)}
 	if len(consumers) == 0 {
 		return parts, nil
 	}
