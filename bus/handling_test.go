@@ -151,7 +151,7 @@ func TestAnErrorThatPanicsIsAPanic(t *testing.T) {
 	retry := bus.FixedRetry(time.Second, 1)
 	other := errors.New("of another type")
 	asserting := []fault.Classifier{func(err error) fault.Class {
-		_ = err.(*refusal) //nolint:errcheck // it panics
+		_ = err.(*refusal) //nolint:errcheck,errorlint // it panics
 		return fault.Permanent
 	}}
 	for name, c := range map[string]bus.AnyConsumer{

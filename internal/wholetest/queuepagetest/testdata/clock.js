@@ -40,7 +40,7 @@
       return true;
     },
   };
-  // Whoever asks has not come to rest before the answer was read.
+  // A request is under way until its answer was read.
   const { fetch } = globalThis;
   let asking = 0;
   clock.idle = () => asking === 0;
@@ -54,7 +54,7 @@
       real.setTimeout(() => { asking -= 1; });
     }
   };
-  // What is announced is kept, to see how often.
+  // Announcements are kept, to be counted.
   clock.said = JSON.parse(store.getItem('test:said') ?? '[]');
   addEventListener('DOMContentLoaded', () => {
     const live = document.getElementById('live');
