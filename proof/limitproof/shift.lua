@@ -1,5 +1,5 @@
--- Moves the stored times of the buckets, which is to the scripts of the store
--- as a step of the clock the other way is.
+-- Moves the stored times of the buckets. For the scripts of the store this is a step of the
+-- clock the other way.
 -- KEYS[1] global: replication id of the server, born, time, tokens, yield, share, waits
 -- KEYS[2] low_cap: time, tokens
 -- ARGV[1] by how much, µs
