@@ -246,19 +246,7 @@ func TestGatewayRefuses(t *testing.T) {
 func TestKeyInUse(t *testing.T) {
 	b, bank := boxtest.New(t), newBank(t)
 	p := b.Pay(t, b.Reserve(t, "ann", "A-1"), boxtest.Approve)
-	posts := make(chan failure, 2)
-	posts <- lostRequest
-	posts <- deniedKey
-	bank.set(func(r *http.Request) failure {
-		if r.Method == http.MethodPost {
-			select {
-			case f := <-posts:
-				return f
-			default:
-			}
-		}
-		return none
-	})
+	bank.failInTurn(http.MethodPost, lostRequest, deniedKey)
 	execute(t, b, bank.url, nil)
 	boxtest.WaitFor(t, "the outcome", func() bool {
 		return b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, p.ID) != payment.Processing
@@ -271,18 +259,7 @@ func TestKeyInUse(t *testing.T) {
 func TestRefusedQuestion(t *testing.T) {
 	b, bank := boxtest.New(t), newBank(t)
 	p := b.Pay(t, b.Reserve(t, "ann", "A-1"), boxtest.Approve)
-	answers := make(chan failure, 3)
-	answers <- lostAnswer
-	answers <- deniedInvalid
-	answers <- deniedKey
-	bank.set(func(*http.Request) failure {
-		select {
-		case f := <-answers:
-			return f
-		default:
-			return none
-		}
-	})
+	bank.failInTurn("", lostAnswer, deniedInvalid, deniedKey)
 	execute(t, b, bank.url, nil)
 	boxtest.WaitFor(t, "the outcome", func() bool {
 		return b.Query(t, `SELECT status FROM payments WHERE payment_id = $1`, p.ID) != payment.Processing

@@ -50,6 +50,25 @@ const (
 
 func (b *bank) set(f func(r *http.Request) failure) { b.fault.Store(&f) }
 
+// failInTurn fails the next requests, of one method if it is not "".
+func (b *bank) failInTurn(method string, all ...failure) {
+	next := make(chan failure, len(all))
+	for _, f := range all {
+		next <- f
+	}
+	b.set(func(r *http.Request) failure {
+		if method != "" && r.Method != method {
+			return none
+		}
+		select {
+		case f := <-next:
+			return f
+		default:
+			return none
+		}
+	})
+}
+
 func newBank(t *testing.T) *bank {
 	t.Helper()
 	g, err := gateway.New(gateway.Config{Path: filepath.Join(t.TempDir(), "ledger.db"), MaxLatency: -1, SettleAfter: 2 * timeout})
