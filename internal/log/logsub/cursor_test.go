@@ -169,7 +169,7 @@ func TestSpan(t *testing.T) {
 	})
 }
 
-// A partition whose messages cannot be removed, as when its server is away, keeps no messages of
+// A partition whose messages cannot be removed, as when its server is down, keeps no messages of
 // others.
 func TestPruningGoesOnBehindAPartitionThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

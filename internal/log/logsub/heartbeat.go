@@ -109,7 +109,7 @@ func (h *Hub) pruneOnce(ctx context.Context) error {
 	for _, topic := range all {
 		retention := cmp.Or(topic.Retention, h.cfg.Retention)
 		for i := range topic.Partitions {
-			// A partition that fails, as when its server is away, holds up no others.
+			// A partition that fails, as when its server is down, delays no others.
 			err = cmp.Or(err, h.pruneLane(ctx, topic.FirstLane+i, retention))
 		}
 	}
