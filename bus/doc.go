@@ -159,8 +159,8 @@
 // and one that has. Any outcome other than another infrastructure error ends the pause, and all
 // waiting messages are tried at once. An event whose type has no handler, or one of another key
 // that is obsolete, says nothing about the dependency: the pause goes on, and the next message is
-// the probe. If the probe was of another key and was handled, the failed
-// messages become suspects: the fault may be in the message, for instance in a query that takes longer
+// the probe. If the probe was of another key and was handled, the failed messages become suspects:
+// the fault may be in the message, for instance in a query that takes longer
 // than the database allows. The failures of a suspect do not pause the consumer. Only its key
 // waits, up to 30 s between attempts; when 20 windows of other messages have passed it, or after
 // 15 minutes, its failures count as transient, but never in a pause.

@@ -20,7 +20,8 @@
 //	steps may be repeated                                         TestKilledAtAnyStepLosesNothing
 //	after a cancellation the rest is pending, and letters that
 //	are being published are done, within 5 s                      TestRateProgressAndCancellation,
-//	                                                              TestACancelledPassIsNotRepeated
+//	                                                              TestACancelledPassIsNotRepeated,
+//	                                                              TestACancelledPassEndsThoughAPublishHangs
 //	a cancellation also ends the wait for an absent server        TestACancelledPassDoesNotWaitForTheServer
 //	a slow rate, or a slow publish, ends no pass early            TestASlowRateReachesEveryLetter
 //	a message that fails again waits for the next pass            TestWhatFailsAgainWaitsForTheNextPass

@@ -260,6 +260,7 @@ func TestRateProgressAndCancellation(t *testing.T) {
 type cut struct {
 	refusing
 	cancel func()
+	hangs  bool // the broker does not answer
 }
 
 func (c cut) Publisher() message.Publisher { return cutPublisher{c.Driver.Publisher(), c} }
@@ -270,10 +271,12 @@ type cutPublisher struct {
 }
 
 func (p cutPublisher) Publish(topic string, messages ...*message.Message) error {
-	if err := p.Publisher.Publish(topic, messages...); err != nil {
+	p.cancel()
+	if p.hangs {
+		<-messages[0].Context().Done()
+	} else if err := p.Publisher.Publish(topic, messages...); err != nil {
 		return err
 	}
-	p.cancel()
 	return messages[0].Context().Err()
 }
 func (p cutPublisher) Close() error { return p.Publisher.Close() }
@@ -284,13 +287,27 @@ func TestACancelledPassIsNotRepeated(t *testing.T) {
 	each(t, func(t *testing.T, b *bus.Bus) {
 		bury(t, b, numbers(1, 3)...)
 		ctx, cancel := context.WithCancel(t.Context())
-		through := bus.New("cut", cut{refusing{Driver: b.Driver()}, cancel})
+		through := bus.New("cut", cut{refusing{Driver: b.Driver()}, cancel, false})
 		res, err := letters(t, through).Redrive(ctx, redrive.Filter{All: true}, redrive.Options{Rate: 1})
 		require.ErrorIs(t, err, context.Canceled)
 		assert.Equal(t, 1, res.Done, "letters that the cancelled pass reports")
 		_, err = letters(t, b).Redrive(t.Context(), redrive.Filter{All: true}, redrive.Options{})
 		require.NoError(t, err)
 		is(t, "original topic", delivered(t, b), "1 2 3")
+	})
+}
+
+// A cancelled pass waits five seconds for a broker that does not answer.
+func TestACancelledPassEndsThoughAPublishHangs(t *testing.T) {
+	each(t, func(t *testing.T, b *bus.Bus) {
+		bury(t, b, "1")
+		ctx, cancel := context.WithCancel(t.Context())
+		through := bus.New("cut", cut{refusing{Driver: b.Driver()}, cancel, true})
+		began := time.Now()
+		_, err := letters(t, through).Redrive(ctx, redrive.Filter{All: true}, redrive.Options{})
+		require.ErrorIs(t, err, context.Canceled)
+		assert.Equal(t, 5*time.Second, time.Since(began).Truncate(time.Second))
+		is(t, "pending", pending(t, b), "1")
 	})
 }
 
