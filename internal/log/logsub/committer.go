@@ -217,8 +217,8 @@ func (c *committer) together(ctx context.Context, lanes []*lane, do func(ctx con
 }
 
 // retire writes a lane's last position and releases its lease. While the database is absent, it
-// retries for closeTimeout. A database that stalls has answerTimeout to answer, because messages
-// whose position is not written are handled again.
+// retries for closeTimeout. A database that stalls has answerTimeout to answer. It fails only if
+// the position is not written, because messages are handled again then: a lease expires.
 func (c *committer) retire(ctx context.Context, l *lane) error {
 	c.remove(l) // a commit under way ends before the release
 	c.leave(l)
@@ -230,9 +230,15 @@ func (c *committer) retire(ctx context.Context, l *lane) error {
 		if err == nil {
 			return nil
 		}
-		if backoff.Sleep(trying, retry.Delay(attempt)) != nil {
-			return fmt.Errorf("logsub: give up lane %d of group %s: %w", l.lease.Lane, l.lease.Consumer, err)
+		if backoff.Sleep(trying, retry.Delay(attempt)) == nil {
+			continue
 		}
+		if _, unwritten := l.progress(); !unwritten {
+			l.sub.log.Warn("bus: a partition could not be given up; another member takes it when the lease expires",
+				slog.Int("lane", l.lease.Lane), slog.Any("error", err))
+			return nil
+		}
+		return fmt.Errorf("logsub: give up lane %d of group %s: %w", l.lease.Lane, l.lease.Consumer, err)
 	}
 }
 

@@ -187,6 +187,22 @@ func TestCloseWaitsForAStalledDatabase(t *testing.T) {
 	})
 }
 
+// A lease that could not be released expires, and nothing is handled again.
+func TestCloseWithoutDatabaseAfterAllPositionsAreWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := start(t, newMemory(), one)
+		i.publish("k#1")
+		ch := i.subscribe(1)
+		next(t, ch).Done()
+		time.Sleep(ttl) // the position is written
+		i.link.cut.Store(true)
+		assert.NoError(t, ch.Close())
+		i.link.cut.Store(false)
+		i.publish("k#2")
+		assert.Equal(t, "k#2", text(next(t, i.subscribe(1))))
+	})
+}
+
 func TestSubscribeErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := start(t, newMemory(), one)
