@@ -18,10 +18,12 @@ mariadb_up() {
 		GRANT ALL PRIVILEGES ON *.* TO 'millrace'@'127.0.0.1' WITH GRANT OPTION;
 	SQL
 	chmod 644 "$dir/mariadb-init.sql"
+	# When the redo log is full, all writers wait until the pages are written: on a slow disk for
+	# longer than a process takes to end. All suites together fill the default of 96 MB.
 	launch mariadb mariadbd --no-defaults $(is_root && echo --user=mysql) --datadir="$data" \
 		--bind-address=127.0.0.1 --port="$mariadb_port" --socket="$data/sock" --pid-file="$data/pid" \
 		--skip-name-resolve --max-connections=400 --init-file="$dir/mariadb-init.sql" \
-		--innodb-buffer-pool-size=512M
+		--innodb-buffer-pool-size=512M --innodb-log-file-size=512M
 	await mariadb 60 mariadb_ready
 	say "started MariaDB on port $mariadb_port"
 }
