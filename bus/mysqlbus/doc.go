@@ -69,6 +69,7 @@
 //	mode=tx: an effect exactly once, in spite of failures         TestTxExactlyOnce, TestTxCloseRollsBack, TestTxPoison
 //	mode=tx: sqltx finds the transaction, hooks run after it      TestTxHandlers
 //	mode=tx: a group is serial over its instances                 TestTxSerialGroups
+//	mode=tx: an instance can start while handlers work            TestTxSecondInstance
 //	mode=tx: 16 writers lose nothing, also where a snapshot
 //	shows a later commit and hides an earlier one                 TestTxConcurrentWriters, TestPositionsUnderConcurrentWriters,
 //	                                                              mysqllog: TestSure; TestReadStopsAtWhatIsKnown

@@ -58,6 +58,11 @@ func TestTxCloseRollsBack(t *testing.T) {
 	eachTx(t, txbustest.CloseRollsBack)
 }
 
+func TestTxSecondInstance(t *testing.T) {
+	t.Parallel()
+	eachTx(t, txbustest.SecondInstance)
+}
+
 func TestTxSerialGroups(t *testing.T) {
 	t.Parallel()
 	eachTx(t, txbustest.SerialGroups)

@@ -71,6 +71,7 @@
 //	mode=tx: an effect exactly once, in spite of failures         TestTxExactlyOnce, TestTxCloseRollsBack, TestTxPoison
 //	mode=tx: sqltx finds the transaction, hooks run after it      TestTxHandlers
 //	mode=tx: a group is serial over its instances                 TestTxSerialGroups
+//	mode=tx: an instance can start while handlers work            TestTxSecondInstance
 //	mode=tx: 16 writers lose nothing                              TestTxConcurrentWriters
 //	mode=tx: Watermill SQL reads and writes the same tables       TestTxWatermill, TestTxTakesOverWatermillsTable
 //	mode=tx: metadata that is not readable stops no group         TestTxPoison

@@ -50,6 +50,11 @@ func TestTxCloseRollsBack(t *testing.T) {
 	txbustest.CloseRollsBack(t, txTransport)
 }
 
+func TestTxSecondInstance(t *testing.T) {
+	t.Parallel()
+	txbustest.SecondInstance(t, txTransport)
+}
+
 func TestTxSerialGroups(t *testing.T) {
 	t.Parallel()
 	txbustest.SerialGroups(t, txTransport)

@@ -76,16 +76,24 @@ func (watermillSQL) Offsets() wmsql.OffsetsAdapter { return newOffsets() }
 func (watermillSQL) Check(context.Context, *sql.DB) error { return nil }
 
 func (watermillSQL) Prepare(ctx context.Context, db *sql.DB, topic string) error {
+	if is, err := isMade(ctx, db, topic); err != nil || is {
+		return err
+	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback() //nolint:errcheck // the error that matters is returned
+	// PostgreSQL refuses two sessions that create a table at once in spite of IF NOT EXISTS, also
+	// for two topics: their sequences have the same name up to the length at which PostgreSQL cuts
+	// it.
+	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('millrace watermill tables', 0))`); err != nil {
+		return err
+	}
+	if is, err := isMade(ctx, tx, topic); err != nil || is {
+		return err
+	}
 	statements := []string{
-		// PostgreSQL refuses two sessions that create a table at once in spite of IF NOT EXISTS,
-		// also for two topics: their sequences have the same name up to the length at which
-		// PostgreSQL cuts it.
-		`SELECT pg_advisory_xact_lock(hashtextextended('millrace watermill tables', 0))`,
 		`CREATE TABLE IF NOT EXISTS wm_positions (topic text PRIMARY KEY, last_position bigint NOT NULL)`,
 	}
 	for _, q := range slices.Concat(newSchema().SchemaInitializingQueries(topic), newOffsets().SchemaInitializingQueries(topic)) {
@@ -104,6 +112,17 @@ func (watermillSQL) Prepare(ctx context.Context, db *sql.DB, topic string) error
 		return err
 	}
 	return tx.Commit()
+}
+
+// isMade reports whether the topic has what Prepare makes, by the last of it. ALTER TABLE and
+// CREATE INDEX lock the table in spite of IF NOT EXISTS: they would wait for the transaction of
+// every handler at work, and publishers behind them.
+func isMade(ctx context.Context, db interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}, topic string) (is bool, err error) {
+	err = db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_indexes WHERE schemaname = current_schema() AND tablename = $1 AND indexname = $2)`,
+		txbus.MessagesTable(topic), "wm_new_"+topic).Scan(&is)
+	return is, err
 }
 
 func (watermillSQL) Join(ctx context.Context, db *sql.DB, topic, group string) error {

@@ -25,6 +25,7 @@
 //	an effect exactly once, in spite of failures                  txbustest: ExactlyOnce, CloseRollsBack, Poison
 //	sqltx finds the transaction, hooks run after it               txbustest: Handlers
 //	a group is serial over its instances                          txbustest: SerialGroups
+//	an instance can start while handlers work                     txbustest: SecondInstance
 //	the end of a message's context ends its Publish               pgbus: TestTxPublishEndsWithItsContext
 //	concurrent writers lose nothing                               txbustest: ConcurrentWriters
 //	Watermill SQL reads and writes the same tables                txbustest: Watermill

@@ -8,6 +8,7 @@
 //	package sqltx finds the transaction; hooks run after its commit   Handlers
 //	closing rolls back transactions in progress                       CloseRollsBack
 //	a group handles one message at a time, also over instances        SerialGroups
+//	an instance can start while handlers work                         SecondInstance
 //	a poison message becomes a dead letter and keeps the order        Poison
 //	16 concurrent writers lose nothing                                ConcurrentWriters
 //	messages of Watermill SQL's own publisher are read here, and

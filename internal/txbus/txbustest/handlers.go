@@ -120,6 +120,24 @@ func CloseRollsBack(t *testing.T, tr Transport) {
 	logbustest.Expect(t, sourcetest.Subscribe(t, b, "group", "topic", 1), "1")
 }
 
+// SecondInstance starts an instance while a handler of the first one works: it joins and publishes
+// at once, and a group of its own reads.
+func SecondInstance(t *testing.T, tr Transport) {
+	url := tr.TxURL(t)
+	b := tr.Open(t, url, logbustest.Settings{})
+	sourcetest.Publish(t, b, "topic", logbustest.Keyed("k", "1"))
+	atWork := sourcetest.Receive(t, sourcetest.Subscribe(t, b, "group", "topic", 1))
+	second := tr.Open(t, url, logbustest.Settings{})
+	sourcetest.Publish(t, second, "topic", logbustest.Keyed("k", "2"))
+	sourcetest.Subscribe(t, second, "group", "topic", 1)
+	other := sourcetest.Subscribe(t, second, "other", "topic", 1)
+	logbustest.Expect(t, other, "1")
+	logbustest.Expect(t, other, "2")
+	if atWork.Context().Err() != nil {
+		t.Error("the first instance's handler has lost its transaction")
+	}
+}
+
 // SerialGroups runs two instances of a group: never two handlers at a time, and
 // the order of all messages holds.
 func SerialGroups(t *testing.T, tr Transport) {
