@@ -73,6 +73,7 @@
 //	mode=tx: a group is serial over its instances                 TestTxSerialGroups
 //	mode=tx: an instance can start while handlers work            TestTxSecondInstance
 //	mode=tx: 16 writers lose nothing                              TestTxConcurrentWriters
+//	mode=tx: nor does the deletion of old rows                    TestTxPositionsAreUnique
 //	mode=tx: Watermill SQL reads and writes the same tables       TestTxWatermill, TestTxTakesOverWatermillsTable
 //	mode=tx: metadata that is not readable stops no group         TestTxPoison
 //	mode=tx: names that cannot name a table are refused           TestTxNames

@@ -157,23 +157,23 @@ func (watermillSQL) Arrange(ctx context.Context, db *sql.DB, topic string) (int,
 		return 0, err
 	}
 	// Under the lock, in a new snapshot: it excludes the messages that the previous holder
-	// numbered, and includes every committed one.
-	res, err := tx.ExecContext(ctx, `
-		UPDATE `+messages(topic)+` AS m SET position = $1 + n.nth FROM (
-			SELECT transaction_id, "offset", row_number() OVER (ORDER BY "offset") AS nth FROM (
-				SELECT transaction_id, "offset" FROM `+messages(topic)+` WHERE position IS NULL
-				ORDER BY "offset" LIMIT `+strconv.Itoa(passSize)+`
-			) AS fresh
-		) AS n WHERE m.transaction_id = n.transaction_id AND m."offset" = n."offset"`, last)
-	if err != nil {
-		return 0, err
-	}
-	n, err := res.RowsAffected()
+	// numbered, and includes every committed one. One that is deleted at this moment gets none.
+	var n int
+	err = tx.QueryRowContext(ctx, `
+		WITH given AS (
+			UPDATE `+messages(topic)+` AS m SET position = $1 + n.nth FROM (
+				SELECT transaction_id, "offset", row_number() OVER (ORDER BY "offset") AS nth FROM (
+					SELECT transaction_id, "offset" FROM `+messages(topic)+` WHERE position IS NULL
+					ORDER BY "offset" LIMIT `+strconv.Itoa(passSize)+`
+				) AS fresh
+			) AS n WHERE m.transaction_id = n.transaction_id AND m."offset" = n."offset" RETURNING position
+		)
+		SELECT count(*), coalesce(max(position), $1) FROM given`, last).Scan(&n, &last)
 	if err == nil {
-		_, err = tx.ExecContext(ctx, `UPDATE wm_positions SET last_position = $1 WHERE topic = $2`, last+n, topic)
+		_, err = tx.ExecContext(ctx, `UPDATE wm_positions SET last_position = $1 WHERE topic = $2`, last, topic)
 	}
 	if err == nil {
 		err = tx.Commit()
 	}
-	return int(n), err
+	return n, err
 }
