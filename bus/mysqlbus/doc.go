@@ -75,7 +75,8 @@
 //	                                                              mysqllog: TestSure; TestReadStopsAtWhatIsKnown
 //	mode=tx: Watermill SQL reads and writes the same tables       TestTxWatermill, TestTxTakesOverWatermillsTable
 //	mode=tx: metadata that is not readable stops no group         TestTxPoison
-//	mode=tx: names that cannot name a table are refused           TestTxNames
+//	mode=tx: names that cannot name a table are refused, groups
+//	with names that a collation can confuse are not confused      TestTxNames, TestTxGroupsAsText
 //	errors name the mistake in a URL, without its password        TestURLErrors
 //	TLS works, and errors name the mistake                        TestTLS
 //	pending messages are shown without taking them                TestPending

@@ -13,6 +13,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/internal/log/logbus/logbustest"
 	"github.com/millrace-go/millrace/internal/sourcetest"
 	"github.com/millrace-go/millrace/internal/txbus/txbustest"
@@ -84,6 +85,30 @@ func TestTxWatermill(t *testing.T) {
 func TestTxNames(t *testing.T) {
 	t.Parallel()
 	eachTx(t, txbustest.Names)
+}
+
+// The table of offsets of an earlier release keeps groups as text.
+func TestTxGroupsAsText(t *testing.T) { each(t, testTxGroupsAsText) }
+
+func testTxGroupsAsText(t *testing.T, transport logbustest.Transport) {
+	url := transport.URL(t)
+	db := transport.App(t, url, 1)
+	b := transport.Open(t, url+"?mode=tx", logbustest.Settings{})
+	join := func(group string) error {
+		return b.Driver().Declare(t.Context(), bus.Topic{Name: "topic", Groups: []string{group}})
+	}
+	require.NoError(t, join("group"))
+	_, err := db.Exec("ALTER TABLE wm_offsets_topic MODIFY consumer_group VARCHAR(255) COLLATE utf8mb4_general_ci NOT NULL")
+	require.NoError(t, err)
+	require.NoError(t, join("group"))
+	require.ErrorContains(t, join("Group"), "run ALTER TABLE `wm_offsets_topic` MODIFY consumer_group VARBINARY(255) NOT NULL")
+	_, err = db.Exec("ALTER TABLE `wm_offsets_topic` MODIFY consumer_group VARBINARY(255) NOT NULL")
+	require.NoError(t, err)
+	require.NoError(t, join("Group"))
+	sourcetest.Publish(t, b, "topic", logbustest.Keyed("k", "1"))
+	for _, group := range []string{"group", "Group"} {
+		logbustest.Expect(t, sourcetest.Subscribe(t, b, group, "topic", 1), "1")
+	}
 }
 
 func TestTxConcurrentWriters(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
 
+	"github.com/millrace-go/millrace/fault"
 	"github.com/millrace-go/millrace/internal/log/mysqllog"
 	"github.com/millrace-go/millrace/internal/sqlrows"
 	"github.com/millrace-go/millrace/internal/txbus"
@@ -69,6 +70,13 @@ type offsetsAdapter struct {
 
 func newOffsets() offsetsAdapter {
 	return offsetsAdapter{wmsql.DefaultMySQLOffsetsAdapter{GenerateMessagesOffsetsTableName: offsets}}
+}
+
+// SchemaInitializingQueries keeps groups as bytes: collations take names for the same that differ
+// in case, accents or spaces at the end.
+func (a offsetsAdapter) SchemaInitializingQueries(topic string) []wmsql.Query {
+	return []wmsql.Query{{Query: "CREATE TABLE IF NOT EXISTS " + a.MessagesOffsetsTable(topic) +
+		" (consumer_group VARBINARY(255) NOT NULL PRIMARY KEY, offset_acked BIGINT, offset_consumed BIGINT NOT NULL)"}}
 }
 
 func (a offsetsAdapter) NextOffsetQuery(topic, group string) wmsql.Query {
@@ -142,9 +150,13 @@ func (w watermillSQL) Prepare(ctx context.Context, db *sql.DB, topic string) err
 // waits only for a moment.
 func (watermillSQL) Join(ctx context.Context, db *sql.DB, topic, group string) error {
 	for {
-		var n int
-		err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+offsets(topic)+" WHERE consumer_group = ?", group).Scan(&n)
-		if err != nil || n > 0 {
+		var joined string
+		err := db.QueryRowContext(ctx, "SELECT consumer_group FROM "+offsets(topic)+" WHERE consumer_group = ?", group).Scan(&joined)
+		switch {
+		case err == nil && joined != group: // in a table of an earlier release
+			return fault.MarkPermanent(fmt.Errorf("the table takes the group %q for %q, whose messages it would take; "+
+				"stop the topic's groups and run ALTER TABLE %s MODIFY consumer_group VARBINARY(255) NOT NULL", group, joined, offsets(topic)))
+		case !errors.Is(err, sql.ErrNoRows):
 			return err
 		}
 		moment, cancel := context.WithTimeout(ctx, joinTimeout)
