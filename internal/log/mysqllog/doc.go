@@ -108,7 +108,7 @@
 //	a failover loses nothing               TestFailoverToALaggingReplica, suite OtherServer
 //	nor does a crash with relaxed flushing TestCrashThatLosesCommits, TestCrashThatMovesTheCursorBack,
 //	                                       TestPlaceTellsItsPass, TestLostTokenIsGivenAgain,
-//	                                       TestReusedIDsAreNotMistaken,
+//	                                       TestReusedIDsAreNotMistaken, TestLostIDsInAnotherLane,
 //	                                       suite OtherPosition, RowGone
 //	readers check known places,
 //	an Advance may be repeated             TestStaleBoundIsNotBelieved, TestAdvanceIsRepeated

@@ -176,6 +176,36 @@ func testFailoverToALaggingReplica(t *testing.T, _ servicetest.MySQLServer) {
 	}
 }
 
+// The ids of lost rows are assigned again, to rows of another lane: its reader sees them, in a lane
+// that it takes over then, or keeps while the reader of the first lane notices the loss.
+func TestLostIDsInAnotherLane(t *testing.T) { servicetest.EachMySQL(t, testLostIDsInAnotherLane) }
+
+func testLostIDsInAnotherLane(t *testing.T, _ servicetest.MySQLServer) {
+	second := log.Cursor{Consumer: "c", Lane: 2}
+	for _, kept := range []bool{false, true} {
+		s := newStage(t)
+		s.lease(t)
+		held, err := s.Lease(t.Context(), second, "me", time.Minute)
+		require.NoError(t, err)
+		s.keep(t)
+		s.add(t, "lost", 3)
+		page := s.read(t, log.Position{}, 10, 3)
+		if kept {
+			s.lose(t)
+			_, _, err := s.Read(t.Context(), 1, page[2].Position, 10)
+			lost(t, "reading on", err)
+		} else {
+			s.promote(t)
+			held, err = s.Lease(t.Context(), second, "me", time.Minute)
+			require.NoError(t, err)
+		}
+		require.NoError(t, s.Append(t.Context(), s.db, []log.Entry{{Lane: 2, Topic: "t", MessageID: "new", Key: "k"}}))
+		entries, _, err := s.Read(t.Context(), 2, held.Position, 10)
+		require.NoError(t, err)
+		assert.Lenf(t, entries, 1, "rows of the lane, kept: %t", kept)
+	}
+}
+
 // The server continues under the same name and has lost its last commits. Every position from
 // these commits is refused separately.
 func TestCrashThatLosesCommits(t *testing.T) { servicetest.EachMySQL(t, testCrashThatLosesCommits) }

@@ -65,7 +65,9 @@ func (l *Log) take(ctx context.Context, c log.Cursor, holder string, ttl time.Du
 	if err := tx.QueryRowContext(ctx, l.sql.position, c.Consumer, c.Lane, lease.Token).Scan(&p.ID, &p.Server); err != nil {
 		return log.Lease{}, err
 	}
-	l.pruned.Delete(c.Lane) // a crash may have brought rows back
+	// A crash or a failover may have brought rows back, and may assign ids again, in any lane.
+	l.pruned.Delete(c.Lane)
+	l.unread.Store(nil)
 	return lease, tx.Commit()
 }
 

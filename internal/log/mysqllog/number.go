@@ -64,6 +64,7 @@ func (l *Log) numberAndRead(ctx context.Context, lane int, after log.Position, l
 			case after.Server != "" && after.Server != v.last.server:
 				return passed{}, elsewhere(after.Server, v.last.server)
 			case !v.stands:
+				l.unread.Store(nil)
 				return passed{}, fmt.Errorf("%w: server %s has lost row %d, which was at place %d of lane %d",
 					log.ErrLeaseLost, v.last.server, after.Row, after.ID, lane)
 			case !v.whole:
