@@ -113,7 +113,8 @@
 // earlier. While the database is absent, from the start or later, Publish fails with an
 // infrastructure error, and readers retry with growing pauses up to 2 s.
 //
-// In mode=tx a handler that loses its transaction (a deadlock, a broken connection, a statement
-// cancelled by its context) gets its message again in a new one, and the lost run is not
-// counted: a handler that loses its transaction every time never ends in a dead letter.
+// In mode=tx a handler that loses its transaction (a conflict with another one, a broken
+// connection, a statement cancelled by its context) gets its message again in a new one, and the
+// lost run is not counted: a handler that loses its transaction every time never ends in a dead
+// letter.
 package mysqlbus

@@ -69,6 +69,8 @@
 //	another process's messages arrive within about 10 ms          TestOtherProcessWakes
 //	one notification a tick and process, not one a message        TestNotificationsAreFew, TestNotices
 //	mode=tx: an effect exactly once, in spite of failures         TestTxExactlyOnce, TestTxCloseRollsBack, TestTxPoison
+//	mode=tx: a conflict with another transaction, at any level of
+//	isolation, costs a redelivery                                 TestTxConflict
 //	mode=tx: sqltx finds the transaction, hooks run after it      TestTxHandlers
 //	mode=tx: a group is serial over its instances                 TestTxSerialGroups
 //	mode=tx: an instance can start while handlers work            TestTxSecondInstance
@@ -115,7 +117,8 @@
 // After a dump was restored on another server, cursors are refused until they are rebased, since
 // their snapshots have no meaning there; a physical restore needs no rebase.
 //
-// In mode=tx a handler that loses its transaction (a broken connection, a statement cancelled by
-// its context) gets its message again in a new one, and the lost run is not counted: a handler
-// that loses its transaction every time never ends in a dead letter.
+// In mode=tx a handler that loses its transaction (a conflict with another one, a broken
+// connection, a statement cancelled by its context) gets its message again in a new one, and the
+// lost run is not counted: a handler that loses its transaction every time never ends in a dead
+// letter.
 package pgbus

@@ -40,6 +40,12 @@ func TestTxExactlyOnce(t *testing.T) {
 	txbustest.ExactlyOnce(t, txTransport)
 }
 
+func TestTxConflict(t *testing.T) {
+	t.Parallel()
+	url := transport.URL(t)
+	txbustest.Conflict(t, txTransport, url, transport.App(t, url+"&default_transaction_isolation=repeatable%20read", 4))
+}
+
 func TestTxHandlers(t *testing.T) {
 	t.Parallel()
 	txbustest.Handlers(t, txTransport)

@@ -68,6 +68,10 @@ func (d *Driver) attempt(dl *delivery, msg *message.Message, next message.Handle
 		}
 		err = fmt.Errorf("the handler's transaction cannot be committed: %w", failed)
 	}
+	// In the same transaction, and so in its snapshot, another run can conflict again for ever.
+	if sqltx.IsConflict(err) {
+		return nil, d.lose(dl, msg, err)
+	}
 	// The handler's writes must be undone, even if its context has ended.
 	if _, failed := dl.tx.ExecContext(context.WithoutCancel(outer), undo); failed != nil {
 		return nil, errors.Join(err, d.lose(dl, msg, failed))
@@ -75,7 +79,7 @@ func (d *Driver) attempt(dl *delivery, msg *message.Message, next message.Handle
 	return nil, err
 }
 
-// lose drops a transaction that has ended (a deadlock on MySQL, a broken connection): the
+// lose drops a transaction that has ended or cannot succeed (a conflict, a broken connection): the
 // message is redelivered in a new one. It returns the error to the consumer once the consumer
 // can see that the message was taken back.
 func (d *Driver) lose(dl *delivery, msg *message.Message, err error) error {

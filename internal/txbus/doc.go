@@ -23,6 +23,7 @@
 //	property                                                      proven by
 //	the conformance suites                                        pgbus, mysqlbus: TestConformanceTx
 //	an effect exactly once, in spite of failures                  txbustest: ExactlyOnce, CloseRollsBack, Poison
+//	a conflict is handled again in a new transaction              txbustest: Conflict
 //	sqltx finds the transaction, hooks run after it               txbustest: Handlers
 //	a group is serial over its instances                          txbustest: SerialGroups
 //	an instance can start while handlers work                     txbustest: SecondInstance

@@ -5,6 +5,7 @@
 //	a handler's write exists once for every message that was
 //	acknowledged: under failures, panics, swallowed errors, a broken
 //	connection and killed instances                                   ExactlyOnce
+//	a conflict with another transaction costs a redelivery            Conflict
 //	package sqltx finds the transaction; hooks run after its commit   Handlers
 //	closing rolls back transactions in progress                       CloseRollsBack
 //	a group handles one message at a time, also over instances        SerialGroups

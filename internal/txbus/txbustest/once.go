@@ -108,6 +108,39 @@ func ExactlyOnce(t *testing.T, tr Transport) {
 	t.Error("nothing went wrong, so nothing is proven")
 }
 
+// Conflict has a handler whose write conflicts with a commit behind its transaction's snapshot. app
+// is a pool whose transactions keep the snapshot of their first statement.
+func Conflict(t *testing.T, tr Transport, url string, app *sql.DB) {
+	b := tr.Open(t, inTx(url), logbustest.Settings{DB: app})
+	others := tr.app(t, url)
+	if _, err := others.Exec(`INSERT INTO done (id) VALUES ('0')`); err != nil {
+		t.Fatal(err)
+	}
+	runs := 0
+	runner(t, b, bus.Consumer{
+		Topic: "topic", Group: "group", Retry: bus.FixedRetry(time.Millisecond, 2),
+		Handler: func(m *message.Message) error {
+			return sqltx.Do(m.Context(), app, func(ctx context.Context, tx *sql.Tx) error {
+				if runs++; runs == 1 {
+					if _, err := others.Exec(`UPDATE done SET id = '1'`); err != nil {
+						return err
+					}
+				}
+				_, err := tx.ExecContext(ctx, `UPDATE done SET id = '2'`)
+				return err
+			})
+		},
+	})
+	sourcetest.Publish(t, b, "topic", logbustest.Keyed("k", "1"))
+	eventually(t, "the message is settled", func() bool {
+		lag, err := b.Lag(t.Context())
+		return err == nil && lagOf(lag) == 0
+	})
+	if got := logbustest.Payloads(t, b, "topic.DLT"); len(got) > 0 || done(t, app)["2"] != 1 {
+		t.Errorf("after %d runs the rows are %v, and the dead letters %q", runs, done(t, app), got)
+	}
+}
+
 func lagOf(all []bus.Lag) (n int) {
 	for _, l := range all {
 		if l.Topic == "topic" {
