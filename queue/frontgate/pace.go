@@ -73,7 +73,7 @@ func (k *known) wait(distance int64, cfg Config) time.Duration {
 		rate := float64(k.state.Serving-from.serving) / now.Sub(from.at).Seconds()
 		return seconds(float64(distance) / rate)
 	}
-	return time.Duration((distance+cfg.Step-1)/cfg.Step) * cfg.Every
+	return seconds(float64((distance+cfg.Step-1)/cfg.Step) * cfg.Every.Seconds())
 }
 
 func seconds(s float64) time.Duration {

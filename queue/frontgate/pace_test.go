@@ -34,6 +34,18 @@ func TestNextPoll(t *testing.T) {
 	}
 }
 
+// A wait too long for a time.Duration is told as a day, as all that are longer.
+func TestLongestWait(t *testing.T) {
+	store := memory(t)
+	g := newGate(t, store, frontgate.Config{Step: 1, Every: 24 * time.Hour})
+	activate(t, g)
+	for range 110 { // more days than 292 years have
+		_, err := store.Assign(t.Context(), event, 1000)
+		require.NoError(t, err)
+	}
+	require.Equal(t, 24*time.Hour, check(t, g, assign(t, g).RequestID).Wait)
+}
+
 // The wait follows from the rate at which the counter rises, and before there is a
 // rate from the configured rounds.
 func TestWait(t *testing.T) {
