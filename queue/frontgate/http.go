@@ -94,7 +94,7 @@ func (h *Handlers) MountAdmin(handle func(pattern string, handler http.Handler),
 
 func (h *Handlers) assign(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxBody)); err != nil {
-		h.fail(w, r, err)
+		h.fail(w, r, unread(err, "ended early"))
 		return
 	}
 	place, err := h.gate.Assign(r.Context(), h.cfg.Event(r), h.members(r)[0])
@@ -149,15 +149,19 @@ func (h *Handlers) advance(w http.ResponseWriter, r *http.Request) {
 	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
 	body.DisallowUnknownFields()
 	if err := body.Decode(&ask); err != nil && !errors.Is(err, io.EOF) {
-		var large *http.MaxBytesError
-		if !errors.As(err, &large) {
-			err = driver.Invalid("the body is not {\"by\": a number}")
-		}
-		h.fail(w, r, err)
+		h.fail(w, r, unread(err, `is not {"by": a number}`))
 		return
 	}
 	round, err := h.gate.Advance(r.Context(), h.cfg.Event(r), ask.By)
 	h.standing(w, r, round, err)
+}
+
+// unread is the client's mistake in a body: it is too large, or as told.
+func unread(err error, why string) error {
+	if errors.As(err, new(*http.MaxBytesError)) {
+		return err
+	}
+	return driver.Invalid("the body %s", why)
 }
 
 func (h *Handlers) standing(w http.ResponseWriter, r *http.Request, round driver.Round, err error) {

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -119,6 +120,8 @@ func TestHTTP(t *testing.T) {
 	s.ask("GET", strings.Replace(path, "show-1", "show-2", 1), "").is(t, 404, nil)
 	s.ask("POST", "/vwr/assign/%7Bx%7D", "").is(t, 400, map[string]any{"type": "/problems/invalid-request"})
 	s.ask("POST", "/vwr/assign/show-1", strings.Repeat("x", 2000)).is(t, 413, map[string]any{"type": "/problems/too-large"})
+	s.ask("POST", "/vwr/assign/show-1", "", func(r *http.Request) { r.Body = io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF)) }).
+		is(t, 400, map[string]any{"type": "/problems/invalid-request"})
 	s.ask("POST", "/api/admin/vwr/advance/show-1", strings.Repeat(" ", 2000)+"{}").is(t, 413, nil)
 	for _, bad := range []string{`{"by":-1}`, `{"by":"x"}`, `{"to":1}`, `[`} {
 		s.ask("POST", "/api/admin/vwr/advance/show-1", bad).is(t, 400, nil)

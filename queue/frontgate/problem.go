@@ -18,7 +18,6 @@ func problem(name, title string, status int, detail string) *queuehttp.Problem {
 }
 
 func problemOf(err error) *queuehttp.Problem {
-	var large *http.MaxBytesError
 	switch {
 	case errors.Is(err, ErrOff):
 		return problem("gate-off", "The gate is off", http.StatusConflict, "no position is needed; the way is open")
@@ -26,7 +25,7 @@ func problemOf(err error) *queuehttp.Problem {
 		return problem("request-not-found", "No such request id", http.StatusNotFound, "the request id was never given out for this event; ask for a position")
 	case errors.Is(err, ErrLost):
 		return problem("position-lost", "The position is lost", http.StatusGone, "the request id is too old, or its counter was lost; ask for a new position")
-	case errors.As(err, &large):
+	case errors.As(err, new(*http.MaxBytesError)):
 		return problem("too-large", "The body is too large", http.StatusRequestEntityTooLarge, "send at most "+strconv.Itoa(maxBody)+" bytes")
 	case errors.Is(err, driver.ErrInvalid):
 		_, why, _ := strings.Cut(err.Error(), driver.ErrInvalid.Error()+": ")
