@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/millrace-go/millrace/queue"
 	"github.com/millrace-go/millrace/queue/queuehttp"
@@ -80,6 +81,9 @@ func (g *Gate) decide(q question) decision {
 	}
 	user, place, err := g.place(q, v)
 	if err == nil && place.Status == queue.Active {
+		if place.Entry.Left < time.Second { // a pass counts whole seconds, and may have ended before it is back
+			return decision{verdict: goesOn, user: user}
+		}
 		var pass *http.Cookie
 		if pass, err = g.newPass(user, place.Entry, q.secure); err == nil {
 			g.alive.forget(user)

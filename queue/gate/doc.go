@@ -74,7 +74,7 @@
 //
 //	property                                                  proven by
 //	a visitor waits, enters in turn, and is out when the
-//	place ends                                                TestJourney
+//	place ends                                                TestJourney, TestLastSecondOfAPlace
 //	each kind of request gets the stated answer               TestWithoutAPlace, TestWaitPatterns
 //	a path that passes is no waiting path to any origin that
 //	cleans it                                                 FuzzPath, TestPathsOfOddParts, TestReadPath

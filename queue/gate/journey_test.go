@@ -49,6 +49,20 @@ func TestJourney(t *testing.T) {
 	})
 }
 
+// A pass counts whole seconds, and the place ends within one: in between a new pass would have
+// ended already, and the browser be sent to the same address until it stops.
+func TestLastSecondOfAPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, queue.Config{Threshold: 1, Active: 10 * time.Second}, nil)
+		time.Sleep(time.Second / 2)
+		b := s.browser().enter()
+		time.Sleep(10*time.Second - time.Millisecond)
+		require.Equal(t, "the origin at /pay", b.open("/pay").text)
+		time.Sleep(time.Millisecond)
+		require.Equal(t, http.StatusSeeOther, b.open("/pay").StatusCode, "the place has ended, and the next one begins")
+	})
+}
+
 // A pass is of one browser and one event.
 func TestPassOfAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
