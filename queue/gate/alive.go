@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -76,10 +77,13 @@ func (g *Gate) keepAlive(ctx context.Context, user string) (stop func()) {
 		if ctx.Err() != nil {
 			return
 		}
-		g.stillInside(ctx, user)
-		if ctx.Err() == nil {
+		defer func() {
+			if p := recover(); p != nil { // here it would end the process, and not a request
+				g.complain("gate: the room could not be told of an open stream", fmt.Errorf("panic: %v", p))
+			}
 			timer.Reset(g.cfg.AliveEvery)
-		}
+		}()
+		g.stillInside(ctx, user)
 	})
 	return func() {
 		cancel()

@@ -14,11 +14,19 @@ import (
 	"github.com/millrace-go/millrace/queue/gate"
 )
 
-// An open stream keeps the place of its visitor, and a silent visitor loses it.
+// An open stream keeps the place of its visitor, also over a panic of a function of the
+// program's. A silent visitor loses it.
 func TestOpenStreamsCountAsInside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open := make(chan struct{})
-		s := newSite(t, queue.Config{Threshold: 2, Active: 60 * minute, Seen: 5 * minute, Intervals: []queue.Interval{{UpTo: math.MaxInt, Every: 10 * time.Second}}}, func(c *gate.Config) {
+		begun := time.Now()
+		random := func() float64 {
+			if passed := time.Since(begun); passed > minute && passed < 2*minute {
+				panic("broken")
+			}
+			return 0
+		}
+		s := newSite(t, queue.Config{Threshold: 2, Active: 60 * minute, Seen: 5 * minute, Random: random, Intervals: []queue.Interval{{UpTo: math.MaxInt, Every: 10 * time.Second}}}, func(c *gate.Config) {
 			c.Transport = origin(func(r *http.Request) (*http.Response, error) {
 				if r.URL.Path == "/stream" {
 					<-open
