@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"regexp"
 	"strings"
@@ -184,14 +185,15 @@ func (f *gateFlags) check() error {
 // ofLane is a lane in a message of package queue.
 var ofLane = regexp.MustCompile(`queue: Config\.Lanes\[\d+\]\.Name is`)
 
-// byFlag names the flag in place of the field of packages gate and queue that it sets.
+// byFlag names the flag in place of the field that it sets, in an error of wrong use.
 func byFlag(err error) error {
 	text := ofLane.ReplaceAllString(err.Error(), "the name of --lane is")
-	text = strings.NewReplacer("gate: Config.Event", "--event", "gate: Config.Origin", "--to", "gate: Config.Wait", "--wait", "gate: Config.Pass", "--pass",
+	text = strings.NewReplacer("gate: Config.Event", "--event", "gate: queuepage: Config.Event", "--event", "gate: Config.Origin", "--to", "gate: Config.Wait", "--wait", "gate: Config.Pass", "--pass",
 		"queue: Config.Lanes has", "--lane has", "queue: Config.Lanes", "--lane", "queue: the shares of Config.Lanes", "the shares of --lane",
 		"queuehttp: Config.JoinRates.Proxies.Header", "--trust-header", "queuehttp: Config.JoinRates.Proxies.Networks", "--trust",
-		"queuehttp: Config.JoinRates.Rate.PerSecond", "--rate", "queuehttp: Config.JoinRates.Networks", "--rate-of").Replace(text)
-	if text == err.Error() {
+		"queuehttp: Config.JoinRates.Rate.PerSecond", "--rate", "queuehttp: Config.JoinRates.Networks", "--rate-of",
+		"gateway: Settings.To", "--to", "gateway: Settings.Stock", "--stock-url", "redisdb:", "--redis:", "redisqueue: Config.Prefix", "--prefix").Replace(text)
+	if text == err.Error() && !errors.As(err, new(*net.AddrError)) {
 		return err
 	}
 	return usageError{errors.New(text)}

@@ -71,11 +71,20 @@ func TestGateUsage(t *testing.T) {
 		{"--event e --secret " + long, `invalid port ":bad"`, map[string]string{"MILLRACE_GATE_TO": "http://u:geheim@h:bad/"}},
 		{"--event e --secret " + long + " --flags " + write("site", "to http://u:geheim@h/%zz\n"), "invalid URL escape", nil},
 		{"--to http://a --event e --treshold 5", `"--threshold"`, nil},
+		{"--to http://a --event a/b --secret " + long, `millrace: --event "a/b": set at most`, nil},
+		{"--to http://a --event e --redis ftp://r/0 --secret " + long, "millrace: --redis: the URL's scheme is neither", nil},
+		{"--to http://a --event e --redis redis://r/0 --prefix {x --secret " + long, `millrace: --prefix "{x" has a brace`, nil},
+		{"--to http://a --event e --listen fd:1 --secret " + long, "address fd:1: give an address, or the number", nil},
+		{"--to http://a --event e --admin-listen here --listen 127.0.0.1:0 --secret " + long, "address here: missing port", nil},
 	} {
 		streams := cli.Streams{Env: func(name string) string { return c.env[name] }}
 		got := toolWith(t.Context(), streams, append([]string{"gate"}, strings.Fields(c.line)...)...)
-		if got.code == 0 || got.out != "" || !strings.Contains(got.err, c.want) {
-			t.Errorf("%q: code %d, %s%s, want %q", c.line, got.code, got.out, got.err, c.want)
+		code := cli.ExitUsage
+		if strings.HasPrefix(c.want, "--state: open") || strings.HasPrefix(c.want, "foreign:") {
+			code = cli.ExitWrong
+		}
+		if got.code != code || got.out != "" || !strings.Contains(got.err, c.want) {
+			t.Errorf("%q: code %d, %s%s, want %d with %q", c.line, got.code, got.out, got.err, code, c.want)
 		}
 		assert.NotContainsf(t, got.err, "geheim", "%q tells a secret: %s", c.line, got.err)
 	}

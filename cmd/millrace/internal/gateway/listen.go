@@ -18,7 +18,7 @@ func listen(ctx context.Context, at string) (net.Listener, error) {
 	}
 	fd, err := strconv.ParseUint(number, 10, 16)
 	if err != nil || fd < 3 {
-		return nil, fmt.Errorf("listen at %q: give an address, or the number of a file descriptor from 3 up, such as fd:3", at)
+		return nil, &net.AddrError{Err: "give an address, or the number of a file descriptor from 3 up, such as fd:3", Addr: at}
 	}
 	file := os.NewFile(uintptr(fd), at)
 	defer file.Close() //nolint:errcheck // the listener has a descriptor of its own

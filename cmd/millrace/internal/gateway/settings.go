@@ -125,7 +125,7 @@ func gateOf(all *stores, s Settings, keys *token.Ring, room *queue.Room) (*gate.
 	case s.Judge == "none":
 		var err error
 		if cfg.Origin, err = url.Parse(s.To); err != nil {
-			return nil, fmt.Errorf("the address of the site behind the gate: %w", err)
+			return nil, fmt.Errorf("gateway: Settings.To: %w", err)
 		}
 	case s.To != "":
 		return nil, errors.New("a judge has no site behind it: leave --to out, or --judge")

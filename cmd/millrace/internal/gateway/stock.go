@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -27,7 +28,7 @@ type stock struct {
 func newStock(raw string) (*stock, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Fragment != "" {
-		return nil, fmt.Errorf("--stock-url is no address of the site; give one such as http://127.0.0.1:3000/stock")
+		return nil, errors.New("gateway: Settings.Stock is no address of the site; give one such as http://127.0.0.1:3000/stock")
 	}
 	return &stock{url: u.String(), client: http.Client{
 		Transport:     &http.Transport{ForceAttemptHTTP2: true, IdleConnTimeout: 90 * time.Second},
