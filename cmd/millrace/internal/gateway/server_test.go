@@ -362,7 +362,6 @@ func TestJoinRateIsShared(t *testing.T) {
 
 func TestOpenRefuses(t *testing.T) {
 	for want, change := range map[string]func(*gateway.Settings){
-		"leave --to out": func(s *gateway.Settings) { s.Judge = "nginx" },
 		"Config.Origin":  func(s *gateway.Settings) { s.To = "127.0.0.1" },
 		"Config.Pass":    func(s *gateway.Settings) { s.Pass = []string{"static"} },
 		"such as fd:3":   func(s *gateway.Settings) { s.Listen = "fd:2" },

@@ -121,14 +121,11 @@ func gateOf(all *stores, s Settings, keys *token.Ring, room *queue.Room) (*gate.
 		cfg.JoinRates = &own
 	}
 	cfg.Challenge = &challenge.Config{Keys: keys, Limiter: all.joins, On: func(string) bool { return s.Challenge }}
-	switch {
-	case s.Judge == "none":
+	if s.Judge == "none" {
 		var err error
 		if cfg.Origin, err = url.Parse(s.To); err != nil {
 			return nil, fmt.Errorf("gateway: Settings.To: %w", err)
 		}
-	case s.To != "":
-		return nil, errors.New("a judge has no site behind it: leave --to out, or --judge")
 	}
 	return gate.New(room, cfg)
 }
