@@ -141,7 +141,7 @@ func (g *Gate) Check(ctx context.Context, event, requestID string, members ...st
 		return turn, nil
 	}
 	now := time.Now()
-	turn.Admitted, turn.Expires = true, now.Add(g.tokens.Lasts())
+	turn.Admitted, turn.Expires = true, now.Add(g.tokens.Lasts()).Truncate(time.Second)
 	turn.Token, err = g.tokens.Issue(tokens.GateClaims{Event: event, Position: request.Position, Member: request.Member, ID: passID(request.Epoch, requestID), IssuedAt: now})
 	if err != nil {
 		return Place{}, fmt.Errorf("frontgate: %w", err)

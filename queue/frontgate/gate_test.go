@@ -52,8 +52,13 @@ func TestJourney(t *testing.T) {
 				t.Errorf("with the token of %d: %v, %d, %v", p.Position, way, position, err)
 			}
 		}
+		time.Sleep(time.Second / 2) // tokens count whole ones
 		turn := check(t, g, places[0].RequestID)
-		time.Sleep(600*time.Second + time.Millisecond)
+		time.Sleep(time.Until(turn.Expires) - time.Millisecond)
+		if way, _, err := g.Decide(ctx, event, turn.Token, ""); way != frontgate.Passed || err != nil {
+			t.Errorf("before the token expires: %v, %v", way, err)
+		}
+		time.Sleep(time.Millisecond)
 		if way, _, err := g.Decide(ctx, event, turn.Token, ""); way != frontgate.Closed || err != nil {
 			t.Errorf("600 s later: %v, %v", way, err)
 		}
