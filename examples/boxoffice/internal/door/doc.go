@@ -2,7 +2,8 @@
 // routes. It identifies no member: it checks the request's form, the page that it comes
 // from and the address.
 //
-//	request target   8 KB at most, text without control characters
+//	request target   8 KB at most, text without control characters, no part of the path
+//	                 ends with a space
 //	other sites      pages of other sites cannot write here, even with the browser's
 //	                 cookies; programs, which send no origin, can
 //	addresses        costly requests before the sign-in, and requests with the

@@ -64,6 +64,8 @@ func TestTarget(t *testing.T) {
 		"/api/tickets/%00":                 400,
 		"/api/tickets/a%0Ab":               400,
 		"/api/tickets/%ff":                 400,
+		"/api/members/ann%20":              400,
+		"/api/members/ann%20/follow":       400,
 		"/?q=%0d%0aSet-Cookie:x":           400,
 		"/?q=%ff":                          400,
 		"/?q=%zz":                          400,

@@ -24,7 +24,7 @@ type problem struct {
 
 var (
 	tooLong   = problem{status: http.StatusRequestURITooLong, name: "uri-too-long", title: "The address is too long", detail: "path and query may have 8192 bytes at most"}
-	noText    = problem{status: http.StatusBadRequest, name: "invalid-uri", title: "The address is no text", detail: "path and query must be percent-encoded UTF-8 without control characters"}
+	noText    = problem{status: http.StatusBadRequest, name: "invalid-uri", title: "The address is no text", detail: "path and query must be percent-encoded UTF-8 without control characters, and no part of the path ends with a space"}
 	otherSite = problem{status: http.StatusForbidden, name: "origin-refused", title: "The page is from another site", detail: "pages of other sites cannot change anything here"}
 )
 
@@ -48,13 +48,13 @@ func (p problem) write(w http.ResponseWriter) {
 	_, _ = w.Write(body)
 }
 
-// checkTarget checks the request target. Databases refuse bytes that are no text, and
-// logs are read on terminals.
+// checkTarget checks the request target. Databases refuse bytes that are no text, logs are
+// read on terminals, and to MySQL "ann " is the member "ann".
 func checkTarget(r *http.Request) *problem {
 	if len(r.URL.Path)+len(r.URL.RawQuery) > maxTarget || len(r.RequestURI) > maxTarget {
 		return &tooLong
 	}
-	if !isText(r.URL.Path) {
+	if !isText(r.URL.Path) || strings.Contains(r.URL.Path+"/", " /") {
 		return &noText
 	}
 	for pair := range strings.SplitSeq(r.URL.RawQuery, "&") {
