@@ -32,7 +32,7 @@
 //	a slow database: the breaker opens, nothing is acknowledged    TestSlowDatabase, TestWriteGivesUp,
 //	                                                               TestLooksSayNothingOfWrites
 //	no budget: the consumer pauses, nothing becomes a dead letter  TestBudgetAway, TestBudgetOfNoStore
-//	a 429 stops all calls for its Retry-After                      TestFetchRespectsRetryAfter
+//	a 429 stops all calls for its Retry-After                      TestFetchRespectsRetryAfter, TestRetryAfterEndsWaitingCalls
 //	each answer decides on the next attempt                        TestFetchJudges, TestFetchTimeout
 //	a document is checked whole and held in part                   TestExtractRefuses, TestScanAgreesWithJSON, FuzzExtract,
 //	                                                               TestExtractHoldsOnlyWhatItKeeps

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
@@ -44,8 +45,9 @@ type Upstream struct {
 	cfg       UpstreamConfig
 	high, low *http.Client
 
-	mu    sync.Mutex
-	until time.Time // the API wants no call before
+	mu      sync.Mutex
+	until   time.Time                             // the API wants no call before
+	waiting map[*context.CancelCauseFunc]struct{} // calls that wait for the budget
 }
 
 const (
@@ -79,18 +81,20 @@ func NewUpstream(cfg UpstreamConfig) (*Upstream, error) {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
 	}
-	return &Upstream{cfg: cfg, high: client(event.High), low: client(event.Low)}, nil
+	return &Upstream{cfg: cfg, high: client(event.High), low: client(event.Low), waiting: map[*context.CancelCauseFunc]struct{}{}}, nil
 }
 
 // Fetch gets an artist. The error's class decides the retry: a 5xx, a failing
 // connection and a late answer are transient, other answers are permanent, and a 429
 // and a budget that cannot be asked are infrastructure.
 func (u *Upstream) Fetch(ctx context.Context, p event.Priority, id string) (Document, error) {
-	if err := u.resting(); err != nil {
-		return Document{}, err
-	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	if err := u.wait(&cancel); err != nil {
+		return Document{}, err
+	}
+	defer u.sent(&cancel)
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { u.sent(&cancel) }})
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.cfg.URL+"/artists/"+url.PathEscape(id), nil)
 	if err != nil {
 		return Document{}, fmt.Errorf("artist: fetch %s: %w", id, fault.MarkPermanent(err))
@@ -118,7 +122,10 @@ func (u *Upstream) Fetch(ctx context.Context, p event.Priority, id string) (Docu
 
 // noAnswer judges a call that failed before there was an answer, or in it.
 func (u *Upstream) noAnswer(ctx context.Context, id string, err error) error {
+	var resting *Failure
 	switch {
+	case errors.As(context.Cause(ctx), &resting):
+		return resting
 	case errors.Is(context.Cause(ctx), errTimeout):
 		err = errTimeout
 	case ctx.Err() != nil:
@@ -174,13 +181,19 @@ func (n *noting) Read(p []byte) (int, error) {
 	return k, err
 }
 
-// rest records that the API wants no calls for a while, and how long.
+// rest records that the API wants no calls for a while, and how long. It ends the calls that
+// wait for the budget.
 func (u *Upstream) rest(h http.Header) time.Duration {
 	wait := min(retryAfter(h.Get("Retry-After")), maxRest)
 	u.mu.Lock()
 	began := time.Now().After(u.until)
 	if until := time.Now().Add(wait); until.After(u.until) {
 		u.until = until
+	}
+	if err := u.resting(); err != nil {
+		for cancel := range u.waiting {
+			(*cancel)(err)
+		}
 	}
 	u.mu.Unlock()
 	if began {
@@ -189,11 +202,27 @@ func (u *Upstream) rest(h http.Header) time.Duration {
 	return wait
 }
 
-// resting refuses while the API wants no calls: each would lengthen the ban.
-func (u *Upstream) resting() error {
+// wait notes that a call waits for the budget, until it is sent. It refuses the call while the
+// API wants none: each would lengthen the ban.
+func (u *Upstream) wait(call *context.CancelCauseFunc) error {
 	u.mu.Lock()
+	defer u.mu.Unlock()
+	if err := u.resting(); err != nil {
+		return err
+	}
+	u.waiting[call] = struct{}{}
+	return nil
+}
+
+func (u *Upstream) sent(call *context.CancelCauseFunc) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.waiting, call)
+}
+
+// resting is the refusal of a call while the API wants none. The caller has the lock.
+func (u *Upstream) resting() error {
 	left := time.Until(u.until)
-	u.mu.Unlock()
 	if left <= 0 {
 		return nil
 	}

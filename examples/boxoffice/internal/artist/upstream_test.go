@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -213,6 +214,48 @@ func TestFetchRespectsRetryAfter(t *testing.T) {
 		if _, err := u.Fetch(t.Context(), event.High, "7"); err != nil || calls != 4 {
 			t.Errorf("afterwards: %v, %d calls", err, calls)
 		}
+	})
+}
+
+// A 429 also ends the calls that wait for the budget, and none that was sent.
+func TestRetryAfterEndsWaitingCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u, err := NewUpstream(UpstreamConfig{URL: "http://artists.test", Logger: quiet, Transport: func(event.Priority) http.RoundTripper {
+			return roundTrip(func(r *http.Request) (*http.Response, error) {
+				w := httptest.NewRecorder()
+				switch r.URL.Path {
+				case "/artists/sent":
+					httptrace.ContextClientTrace(r.Context()).GotConn(httptrace.GotConnInfo{})
+					fallthrough
+				case "/artists/waits":
+					select {
+					case <-time.After(time.Second):
+						fmt.Fprint(w, text("sent", 1))
+					case <-r.Context().Done():
+						return nil, r.Context().Err()
+					}
+				default:
+					w.WriteHeader(http.StatusTooManyRequests)
+				}
+				return w.Result(), nil
+			})
+		}})
+		require.NoError(t, err)
+		var calls sync.WaitGroup
+		calls.Go(func() {
+			_, err := u.Fetch(t.Context(), event.Low, "sent")
+			assert.NoError(t, err, "one that was sent")
+		})
+		calls.Go(func() {
+			_, err := u.Fetch(t.Context(), event.Low, "waits")
+			if reasonOf(err) != Limited || fault.Of(err) != fault.Infrastructure {
+				t.Errorf("one that waits: %v", err)
+			}
+		})
+		synctest.Wait()
+		_, err = u.Fetch(t.Context(), event.High, "banned")
+		assert.Error(t, err)
+		calls.Wait()
 	})
 }
 
