@@ -263,6 +263,13 @@ func TestRefresh(t *testing.T) {
 		}
 	}
 	assert.Equal(t, "1", r.box.Query(t, `SELECT COUNT(*) FROM artist_asks WHERE artist_id = '1' AND reason = 'USER_REQUEST'`), "wishes are stored")
+	// A check since then has answered the stored wish, and not the next one.
+	r.box.Exec(t, `UPDATE artist_asks SET asked_at = 1, due_at = now_ms() + 30000`)
+	_, err := m.Refresh(t.Context(), "1")
+	require.NoError(t, err)
+	if due, needless, err := m.deferrals.due(t.Context()); err != nil || len(due) != 1 || len(needless) != 0 {
+		t.Errorf("after a wish that was answered: to be asked %v, needless %v, %v", due, needless, err)
+	}
 	r.box.Exec(t, `INSERT INTO update_status (character_id, state, fail_count, last_error_code, last_error_message, next_retry_at, created_at, updated_at)
 		VALUES ('9', 'FAILED', 1, 'API_4XX', 'no', now_ms() + 60000, 1, 1)`)
 	r.box.Exec(t, `INSERT INTO artists (artist_id, last_requested_at) VALUES ('9', now_ms())`)

@@ -41,6 +41,9 @@ type record struct {
 // age is how long ago the upstream was asked.
 func (r record) age() time.Duration { return time.Duration(r.at-r.checked) * time.Millisecond }
 
+// waits reports whether a refresh waits in the database that no check has answered since.
+func (r record) waits() bool { return r.asked > r.checked }
+
 // resting reports whether a refresh failed for good a moment ago. Trying again at
 // every read would spend the shared budget on an artist that fails.
 func (r record) resting() bool { return r.state == "FAILED" && r.retry > r.at }
@@ -137,7 +140,7 @@ func (x *Reader) read(ctx context.Context, id string) (r record, found bool, err
 // view decides how fresh a record is and whether a refresh is wanted.
 func (x *Reader) view(ctx context.Context, id string, r look) View {
 	queue := func(reason Reason) bool {
-		if r.asked > 0 {
+		if r.waits() {
 			return x.asks.promises()
 		}
 		return x.queue(ctx, ask{id: id, reason: reason, unknown: !r.found, request: requestID(ctx)})

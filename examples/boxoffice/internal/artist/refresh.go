@@ -68,7 +68,7 @@ func (x *Reader) Refresh(ctx context.Context, id string) (Refreshing, error) {
 	case r.checked > 0 && r.age() < refreshEvery:
 		out.Status = RefreshChecked
 		return out, nil
-	case r.asked == 0:
+	case !r.waits():
 		if err := x.deferrals.deferred(ctx, []ask{{id: id, reason: UserRequest, request: requestID(ctx)}}); err != nil {
 			return Refreshing{}, fmt.Errorf("artist: refresh %s: %w", id, err)
 		}

@@ -1,7 +1,7 @@
 -- name: Defer
--- One that is there already has waited longer.
+-- One that is there already may be needless by now.
 INSERT INTO artist_asks (artist_id, reason, correlation_id, asked_at, due_at) VALUES ($1, $2, $3, now_ms(), now_ms())
-ON CONFLICT (artist_id) DO NOTHING
+ON CONFLICT (artist_id) DO UPDATE SET asked_at = excluded.asked_at, due_at = excluded.due_at
 
 -- name: Deferred
 -- The requests that are due, and whether their artists were checked, or have failed for
