@@ -14,9 +14,11 @@ type missed struct {
 	member string
 	failed error // why the stream cannot be; it ends with the inbox's address
 
-	// The state last sent to its stream. A stream has one of these calls at a time.
+	// What the stream began with, and the rooms that it may be in. Changes while it is open
+	// reach it past this.
 	rooms []string
 	muted bool
+	open  bool
 }
 
 // Replay is an [sse.Replayer].
@@ -43,27 +45,27 @@ func (m *missed) Replay(ctx context.Context, since sse.Cursors) (sse.Missed, err
 }
 
 // settle sends the member's streams the changes of rooms and mute that they may have
-// missed. If this fails, it is repeated when the broker is back.
+// missed: those since they were read, or after an outage all that hold now. If this fails,
+// it is repeated when the broker is back.
 func (m *missed) settle(ctx context.Context) error {
 	rooms, muted, err := m.live.standing(ctx, m.member)
 	if err != nil {
 		return err
 	}
 	hub := m.live.hub
-	var told []string
 	for _, room := range rooms {
-		if slices.Contains(m.rooms, room) || hub.Join(ctx, m.member, room) == nil {
-			told = append(told, room)
+		if m.open || !slices.Contains(m.rooms, room) {
+			_ = hub.Join(ctx, m.member, room)
 		}
 	}
 	for _, room := range m.rooms {
 		if !slices.Contains(rooms, room) && hub.Leave(ctx, m.member, room) != nil {
-			told = append(told, room)
+			rooms = append(slices.Clip(rooms), room)
 		}
 	}
-	m.rooms = told
-	if muted != m.muted && hub.Mute(ctx, m.member, muted) == nil {
-		m.muted = muted
+	if m.open || muted != m.muted {
+		_ = hub.Mute(ctx, m.member, muted)
 	}
+	m.rooms, m.open = rooms, true
 	return nil
 }

@@ -214,5 +214,18 @@ func TestWhatChangesWhileAStreamOpens(t *testing.T) {
 		}
 		o.send("ann", "2")
 		s.gets("joined", "later", "2")
+
+		// The stream is told of changes, and misses that they are undone.
+		must(t, o.Hub().Leave(t.Context(), "ann", "later"))
+		must(t, o.Hub().Mute(t.Context(), "ann", true))
+		listener.Down()
+		listener.Up()
+		s.gets("hello")
+		for _, room := range []string{"later", "joined"} {
+			say(room)
+		}
+		o.send("ann", "3")
+		say("joined") // follows, if the notification does not
+		s.gets("later", "joined", "3")
 	})
 }
