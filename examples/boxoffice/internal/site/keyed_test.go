@@ -11,14 +11,14 @@ import (
 	"github.com/millrace-go/millrace/internal/programtest"
 )
 
-// keyedScript prints the number of the key of each request: a refusal ends a payment, and
-// an error of the office does not.
+// keyedScript prints the number of the key of each request: a refusal ends a payment. An
+// error of the office does not, nor a wish for a sign-in or another try.
 const keyedScript = `
 const kept = new Map();
 globalThis.sessionStorage = { getItem: (name) => kept.get(name) ?? null, setItem: (name, text) => kept.set(name, text), removeItem: (name) => kept.delete(name) };
 const { Keyed } = await import('./keyed.js');
 const { keys, next } = await import('./api.js');
-for (const status of [503, 500, 0, 200, 409, 200]) {
+for (const status of [503, 500, 401, 408, 429, 0, 200, 409, 200]) {
   next.status = status;
   await new Keyed('membership').ask('/api/memberships', { amount: 1 }).catch(() => {});
 }
@@ -48,5 +48,5 @@ func TestKeyedPayments(t *testing.T) {
 	}
 	out, err := exec.CommandContext(t.Context(), node, filepath.Join(dir, "test.js")).CombinedOutput()
 	require.NoError(t, err, string(out))
-	require.Equal(t, "0 0 0 0 1 2\n", string(out))
+	require.Equal(t, "0 0 0 0 0 0 0 1 2\n", string(out))
 }

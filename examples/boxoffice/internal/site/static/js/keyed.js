@@ -2,6 +2,8 @@
 
 import { Problem, post } from './api.js';
 
+const UNDECIDED = [401, 408, 429]; // answers that say nothing of an earlier request
+
 // Keyed asks for payments under a key that stays the same until the box office has
 // taken or refused one, also over a reload: a request whose answer was lost, or told of an
 // error of the office, is repeated, and is never paid twice.
@@ -20,7 +22,7 @@ export class Keyed {
       sessionStorage.removeItem(this.#name);
       return answer;
     } catch (error) {
-      if (error instanceof Problem && error.status < 500) sessionStorage.removeItem(this.#name);
+      if (error instanceof Problem && error.status < 500 && !UNDECIDED.includes(error.status)) sessionStorage.removeItem(this.#name);
       throw error;
     }
   }
