@@ -26,6 +26,7 @@ CREATE TABLE IF NOT EXISTS seats (
 	buyer TEXT NOT NULL DEFAULT '',
 	until BIGINT NOT NULL DEFAULT 0 -- of a held one, seconds since 1970
 );
+CREATE UNIQUE INDEX IF NOT EXISTS seats_held ON seats (buyer) WHERE state = 'held';
 CREATE TABLE IF NOT EXISTS orders (
 	id TEXT PRIMARY KEY,
 	seat TEXT NOT NULL,
@@ -103,16 +104,26 @@ func (s *shop) seats(ctx context.Context, buyer string) (all []Seat, err error) 
 	return all, err
 }
 
-// take holds a seat for a buyer. An expired hold counts as none.
+// take holds a seat for a buyer, in the place of another one that the buyer holds. An
+// expired hold counts as none, and taking a seat again does not prolong its hold.
 func (s *shop) take(ctx context.Context, seat, buyer string) error {
 	now := time.Now()
-	until := now.Add(s.hold).Unix()
 	return s.app.Do(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := changed(tx.ExecContext(ctx, `UPDATE seats SET state = 'held', buyer = $1, until = $2
-			WHERE id = $3 AND (state = 'free' OR state = 'held' AND (until <= $4 OR buyer = $1))`, buyer, until, seat, now.Unix())); err != nil {
+		if err := s.freeIn(ctx, tx, `state = 'held' AND buyer = $1 AND id <> $2`, buyer, seat); err != nil {
 			return err
 		}
-		return s.app.Emit(ctx, tx, Held{seat, buyer, until})
+		held := Held{Seat: seat, Buyer: buyer}
+		err := tx.QueryRowContext(ctx, `UPDATE seats SET state = 'held', buyer = $1, until = CASE WHEN state = 'held' AND until > $4 THEN until ELSE $2 END
+			WHERE id = $3 AND (state = 'free' OR state = 'held' AND (until <= $4 OR buyer = $1)) RETURNING until`,
+			buyer, now.Add(s.hold).Unix(), seat, now.Unix()).Scan(&held.Until)
+		var refused interface{ SQLState() string }
+		if errors.Is(err, sql.ErrNoRows) || errors.As(err, &refused) && refused.SQLState() == "23505" { // seats_held
+			return errTaken
+		}
+		if err != nil {
+			return err
+		}
+		return s.app.Emit(ctx, tx, held)
 	})
 }
 
