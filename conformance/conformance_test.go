@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"errors"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -74,6 +75,24 @@ func TestLimit(t *testing.T) {
 		require.ErrorIs(t, suite().Check(t.Context(), hangs, harness{}), context.DeadlineExceeded)
 		require.Equal(t, time.Minute, time.Since(start))
 	})
+}
+
+// A case gets a minute more to end.
+func TestLimitOfABackendThatIgnoresItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answer := make(chan struct{})
+		defer close(answer)
+		start := time.Now()
+		hangs := Case[harness]{Name: "hangs", Run: func(context.Context, harness) error { <-answer; return nil }}
+		require.ErrorIs(t, suite().Check(t.Context(), hangs, harness{}), context.DeadlineExceeded)
+		require.Equal(t, 2*time.Minute, time.Since(start))
+	})
+}
+
+// A harness may end a case as it ends a test.
+func TestHarnessEndsTheCase(t *testing.T) {
+	ends := Case[harness]{Name: "ends", Run: func(context.Context, harness) error { runtime.Goexit(); return nil }}
+	require.ErrorContains(t, suite().Check(t.Context(), ends, harness{}), "ends did not return")
 }
 
 func TestIncompleteHarness(t *testing.T) {

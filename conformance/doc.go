@@ -23,6 +23,7 @@
 //	every case runs on a harness of its own               TestRun
 //	a case that the harness rules out is n/a, and listed  TestNotApplicable
 //	a case that hangs ends at the limit                   TestLimit
+//	a backend that ignores its context fails as well      TestLimitOfABackendThatIgnoresItsContext
 //	a mutant that its case does not notice is reported    TestMutants
 //	a case without a mutant is reported                   TestMutants
 package conformance

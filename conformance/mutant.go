@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -41,7 +42,8 @@ func (s Suite[H]) unnoticed(t *testing.T, all []Mutant[H]) (complaints []string)
 			}
 			// A subtest, so that what the harness opened is closed before the next one.
 			t.Run(m.Name+"/"+name, func(t *testing.T) {
-				late, err := s.safely(t, s.Cases[i], m.Open(t))
+				h := m.Open(t)
+				late, err := s.check(t.Context(), safely(s.Cases[i]), h)
 				if err == nil || late && !m.Hangs {
 					complaints = append(complaints, fmt.Sprintf("%s does not notice a backend that %s (%v)", name, m.Name, err))
 				} else {
@@ -58,13 +60,16 @@ func (s Suite[H]) unnoticed(t *testing.T, all []Mutant[H]) (complaints []string)
 	return complaints
 }
 
-// safely returns a panic as an error.
-func (s Suite[H]) safely(t *testing.T, c Case[H], h H) (late bool, err error) {
-	t.Helper()
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
-	return s.check(t.Context(), c, h)
+// safely returns a case that returns a panic as an error.
+func safely[H any](c Case[H]) Case[H] {
+	run := c.Run
+	c.Run = func(ctx context.Context, h H) (err error) {
+		defer func() {
+			if r := recover(); r != nil {
+				err = fmt.Errorf("panic: %v", r)
+			}
+		}()
+		return run(ctx, h)
+	}
+	return c
 }

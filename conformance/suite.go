@@ -3,6 +3,7 @@ package conformance
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"testing"
 	"time"
 )
@@ -24,7 +25,7 @@ type Case[H any] struct {
 type Suite[H any] struct {
 	Cases []Case[H]
 	// Limit bounds the time of one case, so that a backend that hangs fails it; a minute
-	// when zero.
+	// when zero. A backend that ignores its context fails it a minute later.
 	Limit time.Duration
 	// Lacks reports whether a harness lacks a means. When Lacks is nil, harnesses lack none.
 	Lacks func(h H, n Need) bool
@@ -55,17 +56,36 @@ func (s Suite[H]) Check(ctx context.Context, c Case[H], h H) error {
 	return err
 }
 
-// check also reports whether the case took until the limit.
+// check also reports whether the case took until the limit. On a backend that ignores its context,
+// check leaves the case running after a minute more.
 func (s Suite[H]) check(ctx context.Context, c Case[H], h H) (late bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.Limit, time.Minute))
 	defer cancel()
-	if s.Complete != nil {
-		if h, err = s.Complete(ctx, h); err != nil {
-			return false, err
+	done := make(chan error, 1)
+	go func() {
+		result := fmt.Errorf("%s did not return: its harness or backend ended the goroutine", c.Name)
+		defer func() { done <- result }()
+		result = s.run(ctx, c, h)
+	}()
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		select {
+		case err = <-done:
+		case <-time.After(time.Minute):
+			err = fmt.Errorf("%s goes on: the backend ignores the end of its context: %w", c.Name, ctx.Err())
 		}
 	}
-	err = c.Run(ctx, h)
 	return ctx.Err() != nil, err
+}
+
+func (s Suite[H]) run(ctx context.Context, c Case[H], h H) (err error) {
+	if s.Complete != nil {
+		if h, err = s.Complete(ctx, h); err != nil {
+			return err
+		}
+	}
+	return c.Run(ctx, h)
 }
 
 // Missing returns the first means of a case that a harness lacks, "" when there is none.
