@@ -122,6 +122,11 @@ func TestMutants(t *testing.T) {
 	silent.Hangs = true
 	stuck.Mutants(t, []Mutant[harness]{silent})
 
+	// A case that is n/a on the mutant shows nothing, whatever it does there.
+	poor := mutant("has no numbers", nil, "negative")
+	poor.Open = func(*testing.T) harness { return harness{} }
+	require.Contains(t, suite().unnoticed(t, []Mutant[harness]{poor}), "negative is n/a on a backend that has no numbers (the adder takes no negative numbers)")
+
 	require.Equal(t, []string{
 		"ones does not notice a backend that adds (<nil>)",
 		"there is no case zero to notice a backend that adds",

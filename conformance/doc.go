@@ -25,5 +25,5 @@
 //	a case that hangs ends at the limit                   TestLimit
 //	a backend that ignores its context fails as well      TestLimitOfABackendThatIgnoresItsContext
 //	a mutant that its case does not notice is reported    TestMutants
-//	a case without a mutant is reported                   TestMutants
+//	a case that has no mutant, or is n/a on it, too       TestMutants
 package conformance

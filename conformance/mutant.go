@@ -43,6 +43,10 @@ func (s Suite[H]) unnoticed(t *testing.T, all []Mutant[H]) (complaints []string)
 			// A subtest, so that what the harness opened is closed before the next one.
 			t.Run(m.Name+"/"+name, func(t *testing.T) {
 				h := m.Open(t)
+				if missing := s.Missing(s.Cases[i], h); missing != "" {
+					complaints = append(complaints, fmt.Sprintf("%s is n/a on a backend that %s (%s)", name, m.Name, missing))
+					return
+				}
 				late, err := s.check(t.Context(), safely(s.Cases[i]), h)
 				if err == nil || late && !m.Hangs {
 					complaints = append(complaints, fmt.Sprintf("%s does not notice a backend that %s (%v)", name, m.Name, err))
