@@ -136,6 +136,19 @@ func TestEveryCaseCatchesADefect(t *testing.T) {
 	ssetest.CapSuite().Mutants(t, mutants)
 }
 
+// A correct store passes though each of its calls takes longer than the suite's short times.
+func TestASlowCapPasses(t *testing.T) {
+	for _, c := range ssetest.CapSuite().Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				correct, _ := memsse.New()
+				slow := &backend{Cap: correct, open: asks(func(*backend, *driver.Rules, *driver.Live, *driver.Conn) { time.Sleep(50 * time.Millisecond) })}
+				require.NoError(t, ssetest.CapSuite().Check(t.Context(), c, ssetest.CapHarness{Cap: slow}))
+			})
+		})
+	}
+}
+
 type capDefect struct {
 	name    string
 	by      []string

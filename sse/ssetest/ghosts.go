@@ -119,6 +119,11 @@ func deadInstance(p *player) error {
 func sweep(p *player) error {
 	const members = 40
 	mine, dead, base := p.instance, name("instance"), p.member
+	// A member without an entry, of which an evicted tab is remembered.
+	evicted, last := p.conn("1"), p.conn("2")
+	if err := first(p.opens("1"), p.expect(driver.Rules{Max: 1, Lifetime: long}, "2", "1"), p.Cap.Close(p.ctx, []driver.Conn{last})); err != nil {
+		return err
+	}
 	if _, err := p.Cap.Renew(p.ctx, dead, short); err != nil {
 		return err
 	}
@@ -138,6 +143,15 @@ func sweep(p *player) error {
 	p.Advance(pause + p.Margin)
 	live, err := p.Cap.Renew(p.ctx, mine, long)
 	if err != nil {
+		return err
+	}
+	// An instance that began after the list was read is not on it.
+	p.instance, p.member = name("instance"), name("member")
+	others = append(others, p.conn("1"))
+	if _, err := p.Cap.Renew(p.ctx, p.instance, long); err != nil {
+		return err
+	}
+	if err := p.opens("1"); err != nil {
 		return err
 	}
 	removed, from := 0, ""
@@ -160,6 +174,9 @@ func sweep(p *player) error {
 	}
 	if missing, err := p.Cap.Gone(p.ctx, others); err != nil || len(missing) != 0 {
 		return fmt.Errorf("a sweep took %v, who live, %v", missing, err)
+	}
+	if err := p.refused(evicted); err != nil {
+		return fmt.Errorf("after a sweep: %w", err)
 	}
 	return p.Cap.Close(p.ctx, others)
 }
