@@ -9,8 +9,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/conformance"
@@ -216,6 +218,18 @@ func capDefects() []capDefect {
 		{"sweeps everybody", by("sweep-removes-ghosts-only"), &backend{sweep: func(b *backend, ctx context.Context, r driver.Rules, live driver.Live, from string) (driver.Swept, error) {
 			return b.Cap.Sweep(ctx, r, driver.Live{At: live.At.Add(time.Hour)}, from)
 		}}},
+		{"sweeps in spite of the list's time", by("sweep-removes-ghosts-only"), &backend{sweep: func(b *backend, ctx context.Context, r driver.Rules, live driver.Live, from string) (driver.Swept, error) {
+			live.At = live.At.Add(time.Hour)
+			return b.Cap.Sweep(ctx, r, live, from)
+		}}},
+		{"forgets evicted tabs in a sweep", by("sweep-removes-ghosts-only"), &backend{sweep: func(b *backend, ctx context.Context, r driver.Rules, live driver.Live, from string) (driver.Swept, error) {
+			b.tokens = []string{"forgotten"}
+			return b.Cap.Sweep(ctx, r, live, from)
+		}, open: asks(func(b *backend, _ *driver.Rules, _ *driver.Live, c *driver.Conn) {
+			if b.tokens != nil {
+				c.Token = c.ID + "'"
+			}
+		})}},
 		{"takes any call", by("calls-that-cannot-be"), &backend{open: asks(func(_ *backend, r *driver.Rules, _ *driver.Live, c *driver.Conn) {
 			if r.Max = max(r.Max, 1); c.Token == "" {
 				c.Token = "t"

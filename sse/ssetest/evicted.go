@@ -30,11 +30,19 @@ func evictedCases() []conformance.Case[CapHarness] {
 			return p.registered("6")
 		}),
 		capCase("an-evicted-tab-is-forgotten-in-time", func(p *player) error {
-			brief := driver.Rules{Max: 1, Lifetime: short}
-			if err := first(p.opens("1"), p.expect(brief, "2", "1")); err != nil {
-				return err
+			// If the machine is so slow that the first is a ghost by then, a longer time is tried.
+			lifetime := short
+			for ghosts := 1; ghosts > 0; lifetime *= 2 {
+				p.member, p.opened = name("member"), nil
+				if err := p.opens("1"); err != nil {
+					return err
+				}
+				got, err := p.open(driver.Rules{Max: 1, Lifetime: lifetime}, p.conn("2"))
+				if ghosts = got.Ghosts; err != nil || len(got.Evicted)+ghosts != 1 {
+					return fmt.Errorf("opening 2 answers %+v, %v; want the victim 1", got, err)
+				}
 			}
-			p.Advance(pause)
+			p.Advance(lifetime)
 			back := p.conn("3")
 			back.Token = p.conn("1").Token
 			if _, err := p.open(three, back); err != nil {
