@@ -105,6 +105,27 @@ func TestBrokenStores(t *testing.T) {
 				return s.Take(ctx, "all", limit)
 			},
 		},
+		{"finds what lies aside of another counter", "CountersApart"}: func() store {
+			last := ""
+			return store{
+				add: func(ctx context.Context, s driver.MemoryStore, name, key string, n int64) error {
+					last = name
+					return s.Add(ctx, name, key, n)
+				},
+				aside: func(ctx context.Context, s driver.MemoryStore, _ string) ([]driver.Taken, error) {
+					return s.Aside(ctx, last)
+				},
+			}
+		}(),
+		{"leaves what it takes", "TakenAndForgotten"}: {take: func(ctx context.Context, s driver.MemoryStore, name string, limit int) ([]driver.Taken, error) {
+			taken, err := s.Take(ctx, name, limit)
+			for _, t := range taken {
+				for _, d := range t.Deltas {
+					err = errors.Join(err, s.Add(ctx, name, d.Key, d.N))
+				}
+			}
+			return taken, err
+		}},
 		{"takes all at once", "Bounded"}: {take: func(ctx context.Context, s driver.MemoryStore, name string, _ int) ([]driver.Taken, error) {
 			return s.Take(ctx, name, 1000)
 		}},

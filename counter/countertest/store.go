@@ -60,6 +60,9 @@ func takeAll(ctx context.Context, s driver.Store, name string, limit int) (map[s
 		if err := addUp(taken, limit, sums, &ids); err != nil {
 			return sums, ids, err
 		}
+		if len(ids) > most {
+			return sums, ids, fmt.Errorf("more than %d batches were taken, with no end", most)
+		}
 	}
 }
 
@@ -164,7 +167,9 @@ func countersApart(ctx context.Context, h StoreHarness) (err error) {
 	sums, _ := steps.Two(takeAll(ctx, h.Store, other, 10))
 	steps.Do(expect("taken of another counter", sums, map[string]int64{}))
 	steps.Do(pending(ctx, h.Store, other, "a", 0))
-	return pending(ctx, h.Store, one, "a", 1)
+	steps.Do(pending(ctx, h.Store, one, "a", 1))
+	steps.Two(takeAll(ctx, h.Store, one, 10))
+	return expect("aside of another counter", len(steps.Get(h.peer().Aside(ctx, other))), 0)
 }
 
 func bounded(ctx context.Context, h StoreHarness) (err error) {
