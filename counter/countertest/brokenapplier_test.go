@@ -122,6 +122,20 @@ func TestBrokenAppliers(t *testing.T) {
 			}
 			return a.Apply(ctx, l, b)
 		}},
+		{"asks for no token for an interval", "LeaseLost"}: {apply: func(ctx context.Context, a driver.Applier, l driver.Lease, b driver.Batch) (bool, error) {
+			if fresh, err := a.Apply(ctx, l, b); !errors.Is(err, driver.ErrLeaseLost) || !b.Interval() {
+				return fresh, err
+			}
+			l.Token++
+			return a.Apply(ctx, l, b)
+		}},
+		{"asks for the holder, not its token", "LeaseLost"}: {apply: func(ctx context.Context, a driver.Applier, l driver.Lease, b driver.Batch) (bool, error) {
+			now, err := position(ctx, a, l)
+			if err != nil {
+				return false, driver.ErrLeaseLost
+			}
+			return a.Apply(ctx, now, b)
+		}},
 		{"releases whatever there is", "ReleaseOld"}: {release: func(ctx context.Context, a driver.Applier, l driver.Lease) error {
 			l.Token++
 			return a.Release(ctx, l)

@@ -19,17 +19,8 @@ func otherServer(ctx context.Context, h ApplierHarness) error {
 	}
 	there := l
 	there.Server += "0"
-	for _, b := range []driver.Batch{
-		one(fresh(), driver.Delta{Key: "a", N: 1}),
-		{ID: fresh(), To: "p1", Rows: 1, Deltas: []driver.Delta{{Key: "a", N: 1}}},
-		{ID: fresh(), To: "p1"},
-	} {
-		if _, err := h.peer().Apply(ctx, there, b); !errors.Is(err, driver.ErrLeaseLost) {
-			return fmt.Errorf("a batch to %q under another server's lease: %v, want %v", b.To, err, driver.ErrLeaseLost)
-		}
-	}
-	if err := total(ctx, h.Applier, name, "a", 0); err != nil {
-		return err
+	if err := lost(ctx, h.peer(), there); err != nil {
+		return fmt.Errorf("another server's lease: %w", err)
 	}
 	return apply(ctx, h.Applier, l, driver.Batch{ID: fresh(), To: "p1"}, true)
 }

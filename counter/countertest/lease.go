@@ -48,16 +48,33 @@ func leaseEnds(ctx context.Context, h ApplierHarness) error {
 	}
 }
 
+// leaseLost applies batches with the tokens of a holder that lost its lease, and of one that has a
+// newer one itself.
 func leaseLost(ctx context.Context, h ApplierHarness) (err error) {
 	defer steps.End(&err)
 	name := fresh()
 	stale := steps.Get(h.Applier.Lease(ctx, name, "one", 0))
 	steps.Do(leaseEndedTo(ctx, h, name))
-	_, err = h.Applier.Apply(ctx, stale, one(fresh(), driver.Delta{Key: "a", N: 1}))
-	if !errors.Is(err, driver.ErrLeaseLost) {
-		return fmt.Errorf("a stale flusher got %v, want %v", err, driver.ErrLeaseLost)
+	steps.Named(lost(ctx, h.Applier, stale), "a lease that ran out")
+	again := fresh()
+	older := steps.Get(h.Applier.Lease(ctx, again, "one", long))
+	steps.Get(h.Applier.Lease(ctx, again, "one", long))
+	steps.Named(lost(ctx, h.peer(), older), "an older lease of the same holder")
+	return nil
+}
+
+// lost checks that no kind of batch is applied under a lease.
+func lost(ctx context.Context, a driver.Applier, l driver.Lease) error {
+	for _, b := range []driver.Batch{
+		one(fresh(), driver.Delta{Key: "a", N: 1}),
+		{ID: fresh(), To: "p1", Rows: 1, Deltas: []driver.Delta{{Key: "a", N: 1}}},
+		{ID: fresh(), To: "p1"},
+	} {
+		if _, err := a.Apply(ctx, l, b); !errors.Is(err, driver.ErrLeaseLost) {
+			return fmt.Errorf("a batch of %d rows to %q: %v, want %v", b.Rows, b.To, err, driver.ErrLeaseLost)
+		}
 	}
-	return total(ctx, h.peer(), name, "a", 0)
+	return total(ctx, a, l.Counter, "a", 0)
 }
 
 // leaseEndedTo waits until another holder gets the counter.
