@@ -6,8 +6,10 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/millrace-go/millrace/conformance"
@@ -151,6 +153,28 @@ func withReturn(change func(b *backend, p *driver.Plan, r *driver.Returned)) *ba
 
 func TestTheCorrectStorePasses(t *testing.T) {
 	ratelimittest.Run(t, func(*testing.T) ratelimittest.Harness { return (&backend{}).harness() })
+}
+
+// slow takes longer for each answer than a limiter waits by default.
+type slow struct{ driver.Store }
+
+func (s slow) Acquire(ctx context.Context, p *driver.Plan, a driver.Ask) (driver.Grant, error) {
+	select {
+	case <-time.After(200 * time.Millisecond):
+		return s.Store.Acquire(ctx, p, a)
+	case <-ctx.Done():
+		return driver.Grant{}, ctx.Err()
+	}
+}
+
+// The one case that has a limiter, and so real time, passes a store that is slow.
+func TestASlowStorePasses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		suite, h := ratelimittest.Suite(), (&backend{}).harness()
+		h.Store = slow{h.Store}
+		i := slices.IndexFunc(suite.Cases, func(c conformance.Case[ratelimittest.Harness]) bool { return c.Name == "waits-outlive-lost-answers" })
+		require.NoError(t, suite.Check(t.Context(), suite.Cases[i], h))
+	})
 }
 
 func TestBrokenStoresAreCaught(t *testing.T) {
