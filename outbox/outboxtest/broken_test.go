@@ -85,6 +85,36 @@ func (s padding) Read(ctx context.Context, l driver.Lease, q driver.Query) (driv
 	return s.Memory.Read(ctx, l, q)
 }
 
+// brief does not extend a lease by a settlement.
+type brief struct{ *Memory }
+
+func (s brief) Settle(ctx context.Context, l driver.Lease, set driver.Settlement) error {
+	s.mu.Lock()
+	set.TTL = time.Until(s.shards[l.Shard].until)
+	s.mu.Unlock()
+	return s.Memory.Settle(ctx, l, set)
+}
+
+// freeing lets a former holder release the lease of the present one.
+type freeing struct{ *Memory }
+
+func (s freeing) Release(ctx context.Context, l driver.Lease) error {
+	s.mu.Lock()
+	l.Token = s.shards[l.Shard].token
+	s.mu.Unlock()
+	return s.Memory.Release(ctx, l)
+}
+
+// severing prunes what is aside with the rest.
+type severing struct{ *Memory }
+
+func (s severing) Prune(ctx context.Context, shard int, before time.Time, limit int) (int, error) {
+	s.mu.Lock()
+	s.shards[shard].aside = nil
+	s.mu.Unlock()
+	return s.Memory.Prune(ctx, shard, before, limit)
+}
+
 type generous struct{ *Memory }
 
 func (s generous) Lease(ctx context.Context, shard int, holder string, ttl time.Duration) (driver.Lease, error) {
@@ -237,6 +267,9 @@ func TestSuiteNotices(t *testing.T) {
 		{"releases all shards", func(m *Memory) driver.Store { return global{Memory: m, releases: true} }, []string{"ShardsAreApart"}},
 		{"reads aside in all shards", func(m *Memory) driver.Store { return mixing{m} }, []string{"ShardsAreApart"}},
 		{"reads a key with a space for one without", func(m *Memory) driver.Store { return padding{m} }, []string{"AsideKeysAreApart"}},
+		{"does not extend a lease by a settlement", func(m *Memory) driver.Store { return brief{m} }, []string{"ShardsAreApart"}},
+		{"lets a former holder release", func(m *Memory) driver.Store { return freeing{m} }, []string{"LeaseExcludes"}},
+		{"prunes what is aside", func(m *Memory) driver.Store { return severing{m} }, []string{"AsideIsRemembered"}},
 		{"gives a lease twice", func(m *Memory) driver.Store { return generous{m} }, []string{"LeaseExcludes"}},
 		{"skips a row", func(m *Memory) driver.Store { return skipping{m} }, []string{"OrderPerKey", "ManyInOneAppend", "ReadAhead"}},
 		{"reads backwards", func(m *Memory) driver.Store { return reversing{m} }, []string{"ManyInOneAppend"}},

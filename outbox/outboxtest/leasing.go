@@ -82,7 +82,9 @@ func leaseExcludes(ctx context.Context, h Harness) (err error) {
 		return fmt.Errorf("a released lease could not be taken: %w", err)
 	}
 	steps.Named(h.Store.Release(ctx, a), "releasing a lost lease")
-	steps.Named(h.Store.Settle(ctx, b, driver.Settlement{TTL: time.Minute}), "a former holder's release took the lease of the present one")
+	if _, err := h.Store.Lease(ctx, 0, "c", time.Minute); !errors.Is(err, driver.ErrLeaseHeld) {
+		return fmt.Errorf("a former holder's release freed the lease of the present one: %v, want ErrLeaseHeld", err)
+	}
 	return h.Store.Release(ctx, b)
 }
 
@@ -143,7 +145,7 @@ func shardsApart(ctx context.Context, h Harness) (err error) {
 	defer steps.End(&err)
 	w := steps.Get(newWriter(h))
 	steps.Do(w.write(ctx, keys(16, "k")...))
-	own := steps.Get(h.Store.Lease(ctx, 0, "first", time.Minute))
+	own := steps.Get(h.Store.Lease(ctx, 0, "first", 100*time.Millisecond))
 	steps.Get(h.Store.Lease(ctx, 1, "brief", 100*time.Millisecond))
 	steps.Do(h.Store.Settle(ctx, own, driver.Settlement{TTL: time.Minute}))
 	var other driver.Lease
@@ -156,6 +158,10 @@ func shardsApart(ctx context.Context, h Harness) (err error) {
 	})
 	if err != nil {
 		return err
+	}
+	// The first term of the lease of shard 0 is over, too.
+	if _, err := h.Store.Lease(ctx, 0, "rival", time.Minute); !errors.Is(err, driver.ErrLeaseHeld) {
+		return fmt.Errorf("a settlement did not extend its lease: %v, want ErrLeaseHeld", err)
 	}
 	own = steps.Get(h.Store.Lease(ctx, 0, "first", time.Minute))
 	all, err := h.Store.Read(ctx, other, driver.Query{Limit: 100})
