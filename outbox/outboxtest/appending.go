@@ -157,7 +157,7 @@ func manyInOne(ctx context.Context, h Harness) (err error) {
 func shardsFixed(ctx context.Context, h Harness) (err error) {
 	defer steps.End(&err)
 	if h.Reopen == nil {
-		return nil
+		return fmt.Errorf("%w: the store has no configured number of shards (Harness.Reopen is nil)", errNotApplicable)
 	}
 	w := steps.Get(newWriter(h))
 	steps.Do(w.write(ctx, "a"))

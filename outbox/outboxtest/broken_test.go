@@ -2,10 +2,13 @@ package outboxtest
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/outbox/driver"
 	"github.com/millrace-go/millrace/sqltx"
@@ -255,6 +258,21 @@ func (s accusing) Failing(ctx context.Context, after int64, limit int) ([]driver
 	return all, err
 }
 
+// plain is a store without abilities.
+type plain struct{ driver.Store }
+
+func TestNotApplicable(t *testing.T) {
+	about := []string{"ShardsAreFixed", "WakeOnCommit", "RetryParked", "Prune", "PruneOfManyShards", "Stats", "Failing", "FailingOfManyShards"}
+	for _, c := range Cases() {
+		m := NewMemory(max(c.Shards, 1))
+		h := Harness{Store: plain{m}, InTx: m.Do}
+		if slices.Contains(about, c.Name) {
+			require.ErrorIs(t, c.Run(t.Context(), h), errNotApplicable, c.Name)
+			require.NoError(t, c.Check(t, func(testing.TB, int) Harness { return h }), c.Name)
+		}
+	}
+}
+
 func TestSuiteNotices(t *testing.T) {
 	for _, broken := range []struct {
 		name  string
@@ -270,6 +288,7 @@ func TestSuiteNotices(t *testing.T) {
 		{"does not extend a lease by a settlement", func(m *Memory) driver.Store { return brief{m} }, []string{"ShardsAreApart"}},
 		{"lets a former holder release", func(m *Memory) driver.Store { return freeing{m} }, []string{"LeaseExcludes"}},
 		{"prunes what is aside", func(m *Memory) driver.Store { return severing{m} }, []string{"AsideIsRemembered"}},
+		{"takes any number of shards", func(m *Memory) driver.Store { return m }, []string{"ShardsAreFixed"}},
 		{"gives a lease twice", func(m *Memory) driver.Store { return generous{m} }, []string{"LeaseExcludes"}},
 		{"skips a row", func(m *Memory) driver.Store { return skipping{m} }, []string{"OrderPerKey", "ManyInOneAppend", "ReadAhead"}},
 		{"reads backwards", func(m *Memory) driver.Store { return reversing{m} }, []string{"ManyInOneAppend"}},
@@ -295,10 +314,10 @@ func TestSuiteNotices(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 				m := NewMemory(max(c.Shards, 1))
-				err := c.Run(ctx, Harness{Store: broken.store(m), InTx: m.Do})
+				err := c.Run(ctx, Harness{Store: broken.store(m), InTx: m.Do, Reopen: func(shards int) (driver.Store, error) { return NewMemory(shards), nil }})
 				cancel()
-				if err == nil {
-					t.Errorf("%s did not notice", c.Name)
+				if err == nil || errors.Is(err, errNotApplicable) {
+					t.Errorf("%s did not notice (%v)", c.Name, err)
 				} else {
 					t.Logf("%s: %v", c.Name, err)
 				}

@@ -14,6 +14,8 @@
 //
 //	property                                        proven by
 //	the suite detects each broken guarantee         TestSuiteNotices
+//	a case about an ability that the store lacks
+//	is n/a                                          TestNotApplicable
 //	Memory keeps the guarantees of a store, but for
 //	durability                                      TestMemory
 package outboxtest

@@ -12,10 +12,7 @@ import (
 
 func retryParked(ctx context.Context, h Harness) (err error) {
 	defer steps.End(&err)
-	store, ok := h.Store.(driver.Parking)
-	if !ok {
-		return nil
-	}
+	store := steps.Get(ability[driver.Parking](h))
 	w := steps.Get(newWriter(h))
 	steps.Do(w.write(ctx, "a", "b", "c"))
 	l := steps.Get(h.Store.Lease(ctx, 0, "parker", time.Minute))
@@ -55,10 +52,7 @@ func retryParked(ctx context.Context, h Harness) (err error) {
 
 func prune(ctx context.Context, h Harness) (err error) {
 	defer steps.End(&err)
-	store, ok := h.Store.(driver.Pruner)
-	if !ok {
-		return nil
-	}
+	store := steps.Get(ability[driver.Pruner](h))
 	w := steps.Get(newWriter(h))
 	steps.Do(w.write(ctx, keys(10, "k")...))
 	future := time.Now().Add(time.Hour)
@@ -97,10 +91,7 @@ func prune(ctx context.Context, h Harness) (err error) {
 // turn deletes.
 func pruneOfMany(ctx context.Context, h Harness) (err error) {
 	defer steps.End(&err)
-	store, ok := h.Store.(driver.Pruner)
-	if !ok {
-		return nil
-	}
+	store := steps.Get(ability[driver.Pruner](h))
 	w := steps.Get(newWriter(h))
 	const n = 48
 	for range 2 { // rows of a shard before and behind rows of each other shard
@@ -126,10 +117,7 @@ func pruneOfMany(ctx context.Context, h Harness) (err error) {
 
 func stats(ctx context.Context, h Harness) (err error) {
 	defer steps.End(&err)
-	store, ok := h.Store.(driver.Inspector)
-	if !ok {
-		return nil
-	}
+	store := steps.Get(ability[driver.Inspector](h))
 	w := steps.Get(newWriter(h))
 	look := func() (driver.ShardStats, error) {
 		all, err := store.Stats(ctx)

@@ -15,10 +15,7 @@ import (
 // wait.
 func failing(ctx context.Context, h Harness) (err error) {
 	defer steps.End(&err)
-	store, ok := h.Store.(driver.Failing)
-	if !ok {
-		return nil
-	}
+	store := steps.Get(ability[driver.Failing](h))
 	w := steps.Get(newWriter(h))
 	if none, err := store.Failing(ctx, 0, 10); err != nil || len(none) != 0 {
 		return fmt.Errorf("in an empty outbox %d events fail, %v", len(none), err)
@@ -92,10 +89,7 @@ func failingEnds(ctx context.Context, h Harness, store driver.Failing, aside int
 // each shard.
 func failingOfMany(ctx context.Context, h Harness) (err error) {
 	defer steps.End(&err)
-	store, ok := h.Store.(driver.Failing)
-	if !ok {
-		return nil
-	}
+	store := steps.Get(ability[driver.Failing](h))
 	w := steps.Get(newWriter(h))
 	const n = 24
 	steps.Do(w.write(ctx, keys(n, "k")...))

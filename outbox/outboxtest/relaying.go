@@ -100,15 +100,10 @@ func (w watched) Read(ctx context.Context, l driver.Lease, q driver.Query) (driv
 	return b, err
 }
 
-func wakeOnCommit(ctx context.Context, h Harness) error {
-	signal, ok := h.Store.(driver.Signal)
-	if !ok {
-		return nil
-	}
-	w, err := newWriter(h)
-	if err != nil {
-		return err
-	}
+func wakeOnCommit(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	signal := steps.Get(ability[driver.Signal](h))
+	w := steps.Get(newWriter(h))
 	p := &Publisher{}
 	cfg := quick()
 	cfg.Interval = time.Hour

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -35,7 +36,7 @@ type Open func(t testing.TB, shards int) Harness
 type Case struct {
 	Name   string
 	Shards int // the store's, 1 when zero
-	// Run returns an error if the store breaks the property.
+	// Run returns an error if the store breaks the property, or lacks the ability that it is about.
 	Run func(ctx context.Context, h Harness) error
 }
 
@@ -59,11 +60,28 @@ func Run(t *testing.T, open Open, names ...string) {
 	}
 }
 
-// Check runs the case on a new store.
+// Check runs the case on a new store. If the store lacks the ability that the case is about, Check
+// logs n/a.
 func (c Case) Check(t testing.TB, open Open) error {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	return c.Run(ctx, open(t, max(c.Shards, 1)))
+	err := c.Run(ctx, open(t, max(c.Shards, 1)))
+	if errors.Is(err, errNotApplicable) {
+		t.Log(err)
+		return nil
+	}
+	return err
+}
+
+var errNotApplicable = errors.New("n/a")
+
+// ability returns an optional ability of the store.
+func ability[T any](h Harness) (T, error) {
+	store, ok := h.Store.(T)
+	if !ok {
+		return store, fmt.Errorf("%w: the store is no %v", errNotApplicable, reflect.TypeFor[T]())
+	}
+	return store, nil
 }
 
 // Cases lists the suite.
