@@ -1,15 +1,20 @@
 package bench
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"flag"
+	"io"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -416,6 +421,67 @@ func measurements(t *testing.T) map[string]struct {
 		all["limiter "+name] = measurement{at, func(ctx context.Context, raw string, cfg Config) error { _, err := Limiter(ctx, raw, cfg); return err }}
 	}
 	return all
+}
+
+// Behind a pooler that refuses or drops search_path, the tables would be the application's own.
+func TestPooler(t *testing.T) {
+	for kind, at := range map[string]func(t *testing.T, name string) string{
+		"refuses": func(t *testing.T, _ string) string { return servicetest.PgBouncerURL(t) },
+		"drops":   dropsSearchPath,
+	} {
+		t.Run(kind, func(t *testing.T) {
+			name := fresh()
+			raw := at(t, name)
+			for _, run := range []func() error{
+				func() error { _, err := Outbox(t.Context(), raw, quick(name)); return err },
+				func() error { _, err := Transport(t.Context(), raw, quick(name)); return err },
+			} {
+				require.ErrorContains(t, run(), "PgBouncer keeps it out; give the URL of the server itself")
+			}
+			query(t, raw, func(db *sql.DB) error {
+				var n int
+				err := db.QueryRow(`SELECT (SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()) + (SELECT count(*) FROM pg_namespace WHERE nspname = $1)`, name).Scan(&n)
+				assert.Zero(t, n, "tables of the application's schema, and the place that is left behind")
+				return err
+			})
+		})
+	}
+}
+
+// dropsSearchPath returns a URL of the test's schema, whatever search_path says instead of it.
+func dropsSearchPath(t *testing.T, name string) string {
+	own := servicetest.PostgresURL(t)
+	u, err := url.Parse(own)
+	require.NoError(t, err)
+	server, schema := u.Host, u.Query().Get("search_path")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var served sync.WaitGroup
+	t.Cleanup(func() { require.NoError(t, l.Close()); served.Wait() })
+	serve := func(client net.Conn) {
+		defer client.Close()
+		startup := make([]byte, 4096)
+		n, err := client.Read(startup)
+		if err != nil {
+			return
+		}
+		body := bytes.Replace(startup[4:n], []byte("search_path\x00"+name), []byte("search_path\x00"+schema), 1)
+		to, err := net.Dial("tcp", server)
+		if err != nil {
+			return
+		}
+		defer to.Close()
+		_, _ = to.Write(append(binary.BigEndian.AppendUint32(nil, uint32(4+len(body))), body...))
+		served.Go(func() { _, _ = io.Copy(client, to); _ = client.Close() })
+		_, _ = io.Copy(to, client)
+	}
+	served.Go(func() {
+		for client, err := l.Accept(); err == nil; client, err = l.Accept() {
+			served.Go(func() { serve(client) })
+		}
+	})
+	u.Host = l.Addr().String()
+	return u.String()
 }
 
 // An existing thing of the name belongs to another program and is refused, and so is the

@@ -24,13 +24,42 @@ func (c Config) inDatabase(ctx context.Context, rawURL string, u *url.URL) (*pla
 	switch dialect {
 	case database.Postgres:
 		inside := with(*u, map[string]string{"search_path": c.Name})
-		return c.onServer(ctx, rawURL, inside, "schema "+c.Name, `CREATE SCHEMA `+c.Name, `DROP SCHEMA `+c.Name+` CASCADE`)
+		p, err := c.onServer(ctx, rawURL, inside, "schema "+c.Name, `CREATE SCHEMA `+c.Name, `DROP SCHEMA `+c.Name+` CASCADE`)
+		if err != nil {
+			return nil, err
+		}
+		if err := entered(ctx, inside, c.Name); err != nil {
+			rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), removing)
+			defer cancel()
+			return nil, errors.Join(err, p.remove(rest))
+		}
+		return p, nil
 	case database.MySQL:
 		inside := *u
 		inside.Path, inside.RawPath = "/"+c.Name, ""
 		return c.onServer(ctx, rawURL, inside.String(), "database "+c.Name, `CREATE DATABASE `+c.Name, `DROP DATABASE `+c.Name)
 	}
 	return c.inFile(rawURL, u)
+}
+
+// entered checks that connections of a URL work in a schema: a pooler may refuse search_path, or
+// drop it, and then the tables would be the application's own.
+func entered(ctx context.Context, inside, schema string) (err error) {
+	d, err := database.Open(inside, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	var at string
+	err = d.DB.QueryRowContext(ctx, `SELECT coalesce(current_schema(), '')`).Scan(&at)
+	var pg *pgconn.PgError
+	switch {
+	case err == nil && at != schema:
+		err = fmt.Errorf("search_path has no effect, the schema is %q", at)
+	case !errors.As(err, &pg) || pg.Code != "08P01": // an unsupported parameter
+		return err
+	}
+	return fmt.Errorf("the benchmark works in the schema %s only, and a pooler such as PgBouncer keeps it out; give the URL of the server itself: %w", schema, err)
 }
 
 // onServer creates a place by a statement, which fails if the place exists.

@@ -11,6 +11,7 @@
 //	… and after an interruption at any step                        TestInterrupted, TestCtrlCBench
 //	an existing place of the name is refused and unchanged         TestTaken
 //	two runs at once: one is refused                               TestTaken
+//	a pooler that leads to the application's own tables is refused TestPooler
 //	a run is bounded in time, in rows and in memory                TestOutbox, TestTransport, TestLatencies
 //	latencies are those of one clock, this machine's               TestOutbox
 //	the payloads are made up, and no data of the application is
