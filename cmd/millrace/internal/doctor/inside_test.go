@@ -282,6 +282,7 @@ func TestExposed(t *testing.T) {
 func TestKafkaExposed(t *testing.T) {
 	for query, want := range map[string]string{
 		"sasl=plain": "warning tls", "sasl=plain&tls=false": "warning tls", "sasl=plain&tls=true": "", "sasl=plain&tls=1": "", "sasl=scram-sha-256": "",
+		"sasl=oauthbearer&token_file=t": "warning tls", "sasl=oauthbearer&tls=true": "",
 	} {
 		assert.Equalf(t, want, found(func(e *examination) { e.kafkaExposed(&url.URL{RawQuery: query}, "k1.example") }), "%s", query)
 	}

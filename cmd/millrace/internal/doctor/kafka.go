@@ -53,7 +53,8 @@ func (e *examination) kafka(ctx context.Context, u *url.URL) {
 
 func (e *examination) kafkaExposed(u *url.URL, host string) {
 	if !driver.NewParams(u).Bool("tls", false) {
-		e.exposed(host, u.Query().Get("sasl") == "plain", "give the brokers a TLS listener, and use tls=true")
+		sasl := u.Query().Get("sasl")
+		e.exposed(host, sasl == "plain" || sasl == "oauthbearer", "give the brokers a TLS listener, and use tls=true")
 	}
 }
 
