@@ -56,6 +56,7 @@ func code(t *testing.T, err error) int {
 func TestExitCodes(t *testing.T) {
 	for line, want := range map[string]int{
 		"--version": 0, "migrate print --dialect sqlite": 0, "": 2, "dlq list": 2, "doctor sqlite:///no/such/folder/a.db": 1,
+		"dlq drop orders.DLT --all --bus sqlite:///no/such/a.db": 2, // it could not ask: /dev/null is no terminal
 	} {
 		if got := code(t, millrace(strings.Fields(line)...).Run()); got != want {
 			t.Errorf("%q ends with %d, want %d", line, got, want)
