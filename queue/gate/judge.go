@@ -33,7 +33,8 @@ const (
 //
 // and the gate's own routes below Config.Below, which the proxy has to hand on. For the
 // others the request that is judged comes in X-Forwarded-Method, -Host, -Proto and -Uri,
-// which only the proxy may set: let only the proxy reach the judge.
+// which only the proxy may set: let only the proxy reach the judge. To the origin the proxy may
+// hand on an upgrade to websocket alone: within one to h2c a visitor reaches all pages.
 func (g *Gate) Judge(kind Kind) (http.Handler, error) {
 	if kind > Envoy {
 		return nil, errors.New("gate: the kind of the judge is not known; use gate.Forward, gate.Nginx or gate.Envoy")

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"regexp"
 	"sync"
 	"time"
 )
@@ -79,8 +80,16 @@ func (g *Gate) rewrite(p *httputil.ProxyRequest) {
 	}
 	to := handedOf(p.In.Context())
 	stripHeaders(p.Out.Header)
+	if againHTTP.MatchString(p.Out.Header.Get("Upgrade")) {
+		p.Out.Header.Del("Upgrade")
+		p.Out.Header.Del("Connection") // which names nothing else by now
+	}
 	g.signHeaders(p.Out.Header, p.In.Method, p.In.Host, p.Out.URL.RequestURI(), to.user)
 }
+
+// againHTTP are the protocols to change a connection to whose requests no gate would
+// see. A request for one goes on without it.
+var againHTTP = regexp.MustCompile(`(?i)h2|http|tls`)
 
 // originFailed answers a request whose origin gave no answer.
 func (g *Gate) originFailed(w http.ResponseWriter, r *http.Request, err error) {

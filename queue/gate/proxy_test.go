@@ -32,6 +32,22 @@ func TestOriginAway(t *testing.T) {
 	require.EqualValues(t, 1, s.gate.Stats().Failed)
 }
 
+// The requests in a connection that has changed to HTTP/2 or TLS pass no gate, so the site is
+// not asked to change to these.
+func TestNoUpgradeToHTTP(t *testing.T) {
+	s := newSite(t, queue.Config{Threshold: 1}, nil)
+	inside, outside := s.browser().enter(), s.browser()
+	for upgrade, want := range map[string]string{"h2c": "", "H2C": "", "TLS/1.0, HTTP/1.1": "", "websocket": "websocket"} {
+		for method, b := range map[string]*browser{"GET": inside, "OPTIONS": outside} {
+			answer := b.do(method, "/", http.Header{"Connection": {"Upgrade, HTTP2-Settings"}, "Upgrade": {upgrade}, "Http2-Settings": {"AAMAAABkAARAAAAAAAIAAAAA"}})
+			require.Equal(t, 200, answer.StatusCode)
+			got := s.last.Load().Header
+			require.Equalf(t, [2]string{want, ""}, [2]string{got.Get("Upgrade"), got.Get("Http2-Settings")}, "%s with %s", method, upgrade)
+			require.Equalf(t, want != "", got.Get("Connection") != "", "%s with %s", method, upgrade)
+		}
+	}
+}
+
 // While the store is unreachable no visitor enters; visitors inside go on.
 func TestStoreAway(t *testing.T) {
 	s := newSite(t, queue.Config{Threshold: 2}, nil)
