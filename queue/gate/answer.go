@@ -28,8 +28,8 @@ func (g *Gate) answer(w http.ResponseWriter, q question, d decision) {
 		g.page.ServeHTTP(w, r)
 	case odd:
 		g.counts.odd.Add(1)
-		g.problem(w, http.StatusBadRequest, "odd-path", "The path can be read in more than one way",
-			"write the path without steps of dots, escaped slashes, backslashes and text that is escaped twice", 0)
+		g.problem(w, http.StatusBadRequest, "odd-path", "The request can be read in more than one way",
+			"write the path without steps of dots, escaped slashes, backslashes and text that is escaped twice, and ask for no Upgrade to HTTP/2 or TLS", 0)
 	default:
 		g.counts.refused.Add(1)
 		g.problem(w, http.StatusTooManyRequests, "place-needed", "This part of the site has a waiting room",

@@ -18,7 +18,7 @@ const (
 	enters                 // a navigation of a visitor just admitted
 	waits                  // a navigation: it gets the waiting page
 	refused                // anything else without a place
-	odd                    // a path that can be read in more than one way
+	odd                    // a path that can be read in more than one way, or a tunnel
 )
 
 // question is a request as the visitor made it.
@@ -27,6 +27,7 @@ type question struct {
 	target string // path and query, as they were on the wire
 	secure bool   // it came over https
 	by     string // the method of the request that is answered: a judge's is not the visitor's
+	tunnel bool   // the proxy may change the connection to one of HTTP
 }
 
 type decision struct {
@@ -57,6 +58,9 @@ func pathOf(target string) string {
 // decide judges a request. A visitor with a pass may go anywhere. Only a navigation
 // asks the room for a place: a crowd's other requests cost nothing.
 func (g *Gate) decide(q question) decision {
+	if q.tunnel {
+		return decision{verdict: odd}
+	}
 	if q.Method == http.MethodOptions {
 		return decision{verdict: goesOn} // a preflight carries no cookies
 	}

@@ -82,7 +82,7 @@
 //	with a place the site is as without the gate: folders,
 //	uploads, streams, sockets, 100 MB                         TestSiteAsWithout, TestInsideAnyPath
 //	a connection does not change to HTTP/2 or TLS, whose
-//	requests no gate would see                                TestNoUpgradeToHTTP
+//	requests no gate would see                                TestNoUpgradeToHTTP, TestJudgeForOthers
 //	early hints, trailers, 100-continue, long headers,
 //	methods and the host pass as they are                     TestProtocolAsWithout
 //	visitors may come by HTTP/2                               TestOverHTTP2

@@ -33,8 +33,9 @@ const (
 //
 // and the gate's own routes below Config.Below, which the proxy has to hand on. For the
 // others the request that is judged comes in X-Forwarded-Method, -Host, -Proto and -Uri,
-// which only the proxy may set: let only the proxy reach the judge. To the origin the proxy may
-// hand on an upgrade to websocket alone: within one to h2c a visitor reaches all pages.
+// which only the proxy may set: let only the proxy reach the judge. A request with an Upgrade to
+// HTTP/2 or TLS is answered with 400: within it a visitor reaches all pages. A proxy that does
+// not show the judge this header, as nginx, may hand on upgrades to websocket alone.
 func (g *Gate) Judge(kind Kind) (http.Handler, error) {
 	if kind > Envoy {
 		return nil, errors.New("gate: the kind of the judge is not known; use gate.Forward, gate.Nginx or gate.Envoy")
@@ -123,7 +124,7 @@ func judged(r *http.Request, kind Kind) (question, error) {
 	if u, err := url.ParseRequestURI(target); err == nil {
 		as.URL = u
 	}
-	return question{Request: as, target: target, secure: of("Proto") == "https", by: r.Method}, nil
+	return question{Request: as, target: target, secure: of("Proto") == "https", by: r.Method, tunnel: againHTTP.MatchString(strings.Join(r.Header.Values("Upgrade"), ","))}, nil
 }
 
 // below500 answers 429 in place of 503.

@@ -30,6 +30,7 @@ var requests = []struct {
 }{
 	{"GET", "/", navigation, 503}, {"GET", "/seats?row=7", navigation, 503}, {"GET", "/api", nil, 429}, {"POST", "/pay", nil, 429}, {"HEAD", "/", navigation, 503},
 	{"OPTIONS", "/api", nil, 200}, {"GET", "/static/a.css", nil, 200}, {"GET", "/a%2Fb", nil, 400}, {"GET", "/%zz", navigation, 400},
+	{"OPTIONS", "/api", http.Header{"Upgrade": {"websocket", "h2c"}}, 400}, {"GET", "/static/socket", http.Header{"Upgrade": {"websocket"}}, 200},
 }
 
 // To nginx the judge says 200 and 401 and nothing else, whatever happens; the

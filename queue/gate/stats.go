@@ -9,7 +9,7 @@ type Stats struct {
 	Entered int64 // navigations that got a pass
 	Waited  int64 // navigations that got the waiting page
 	Refused int64 // other requests without a place
-	Odd     int64 // paths that can be read in more than one way
+	Odd     int64 // requests that can be read in more than one way, by their path or an Upgrade
 	Failed  int64 // requests that the origin did not answer
 	Open    int64 // requests that are open at the origin now
 }
