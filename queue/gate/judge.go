@@ -57,16 +57,9 @@ func (g *Gate) Judge(kind Kind) (http.Handler, error) {
 }
 
 func (g *Gate) judge(w http.ResponseWriter, r *http.Request, kind Kind) {
-	q, err := judged(r, kind)
-	if err != nil {
-		g.complain("gate: the proxy does not say which request is judged", err)
-	}
-	if err != nil && kind != Nginx {
-		g.problem(w, http.StatusInternalServerError, "judge-misused", "The proxy does not say which request is judged", "it was written to the log", 0)
-		return
-	}
+	q, ok := g.judged(r, kind)
 	d := decision{verdict: refused}
-	if err == nil {
+	if ok {
 		d = g.decide(q)
 	}
 	switch {
@@ -81,6 +74,8 @@ func (g *Gate) judge(w http.ResponseWriter, r *http.Request, kind Kind) {
 		w.WriteHeader(http.StatusOK)
 	case kind == Nginx:
 		w.WriteHeader(http.StatusUnauthorized)
+	case !ok:
+		g.misused(w)
 	default:
 		g.answer(w, q, d)
 	}
@@ -89,10 +84,9 @@ func (g *Gate) judge(w http.ResponseWriter, r *http.Request, kind Kind) {
 // answerRefused answers a request that was judged 401 a moment ago. If it would
 // pass by now, a navigation is made again, and another request may be.
 func (g *Gate) answerRefused(w http.ResponseWriter, r *http.Request) {
-	q, err := judged(r, Nginx)
-	if err != nil {
-		g.complain("gate: the proxy does not say which request is judged", err)
-		g.problem(w, http.StatusInternalServerError, "judge-misused", "The proxy does not say which request is judged", "it was written to the log", 0)
+	q, ok := g.judged(r, Nginx)
+	if !ok {
+		g.misused(w)
 		return
 	}
 	d := g.decide(q)
@@ -104,18 +98,20 @@ func (g *Gate) answerRefused(w http.ResponseWriter, r *http.Request) {
 	g.answer(w, q, d)
 }
 
-// judged is the request that a proxy asks about.
-func judged(r *http.Request, kind Kind) (question, error) {
+func (g *Gate) misused(w http.ResponseWriter) {
+	g.problem(w, http.StatusInternalServerError, "judge-misused", "The proxy does not say which request is judged", "it was written to the log", 0)
+}
+
+// judged is the request that a proxy asks about; false if the proxy does not say which.
+func (g *Gate) judged(r *http.Request, kind Kind) (question, bool) {
 	of := func(name string) string { return r.Header.Get("X-Forwarded-" + name) }
 	method, host, target := of("Method"), of("Host"), of("Uri")
 	if kind == Envoy {
 		method, host, target = r.Method, r.Host, strings.TrimPrefix(r.RequestURI, "/judge")
 	}
-	switch {
-	case method == "" || host == "":
-		return question{}, errors.New("X-Forwarded-Method or X-Forwarded-Host is missing; set them in the proxy as the files in deploy/gate do")
-	case !strings.HasPrefix(target, "/"):
-		return question{}, errors.New("X-Forwarded-Uri is missing or does not begin with a slash; set it in the proxy as the files in deploy/gate do")
+	if method == "" || host == "" || !strings.HasPrefix(target, "/") {
+		g.complain("gate: the proxy does not say which request is judged", errors.New("X-Forwarded-Method, -Host or -Uri is missing, or -Uri does not begin with a slash; set them in the proxy as the files in deploy/gate do"))
+		return question{}, false
 	}
 	// A request that net/url cannot read is judged by its text: it is odd.
 	as := new(http.Request)
@@ -124,7 +120,7 @@ func judged(r *http.Request, kind Kind) (question, error) {
 	if u, err := url.ParseRequestURI(target); err == nil {
 		as.URL = u
 	}
-	return question{Request: as, target: target, secure: of("Proto") == "https", by: r.Method, tunnel: againHTTP.MatchString(strings.Join(r.Header.Values("Upgrade"), ","))}, nil
+	return question{Request: as, target: target, secure: of("Proto") == "https", by: r.Method, tunnel: againHTTP.MatchString(strings.Join(r.Header.Values("Upgrade"), ","))}, true
 }
 
 // below500 answers 429 in place of 503.
