@@ -30,6 +30,7 @@
 //	ticket          only when it is a new one
 //	turn            true when the turn of a waiting user has come: the next free place is theirs
 //	soldOut         true while the event has no stock left: the line waits for returns
+//	returner        true for a user back at a kept place: position is that among the returners
 //	paused          whether the operator has stopped admission
 //	settling        seconds until admission goes on after the room lost its data
 //	opensIn         seconds until the room opens; only before that: position is 0
