@@ -12,9 +12,9 @@ var (
 // The handlers by themselves, for routers of tests.
 
 func (h *Handlers) ServeCheck(w http.ResponseWriter, r *http.Request) {
-	h.serve(h.serveCheck).ServeHTTP(w, r)
+	h.polls(h.room.Check, true).ServeHTTP(w, r)
 }
 
 func (h *Handlers) ServeLeave(w http.ResponseWriter, r *http.Request) {
-	h.serve(h.serveLeave).ServeHTTP(w, r)
+	h.departs(h.room.Leave).ServeHTTP(w, r)
 }

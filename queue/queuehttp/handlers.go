@@ -81,11 +81,11 @@ func New(room *queue.Room, entries *token.Entries, cfg Config) (*Handlers, error
 //	                                   PUT  /admin/challenge/{eventId}
 func (h *Handlers) Mount(handle func(pattern string, handler http.Handler), below string, admin func(http.Handler) http.Handler) {
 	below = strings.TrimSuffix(below, "/")
-	handle("POST "+below+"/check/{eventId}", h.serve(h.serveCheck))
-	handle("POST "+below+"/heartbeat/{eventId}", h.serve(h.serveHeartbeat))
-	handle("GET "+below+"/status/{eventId}", h.serve(h.serveStatus))
-	handle("POST "+below+"/leave/{eventId}", h.serve(h.serveLeave))
-	handle("POST "+below+"/done/{eventId}", h.serve(h.serveDone))
+	handle("POST "+below+"/check/{eventId}", h.polls(h.room.Check, true))
+	handle("POST "+below+"/heartbeat/{eventId}", h.polls(h.room.Heartbeat, false))
+	handle("GET "+below+"/status/{eventId}", h.polls(h.room.Status, false))
+	handle("POST "+below+"/leave/{eventId}", h.departs(h.room.Leave))
+	handle("POST "+below+"/done/{eventId}", h.departs(h.room.Done))
 	handle("GET "+below+"/draw/{eventId}", h.serve(h.serveDraw))
 	handle("GET "+below+"/draw/{eventId}/leaves", h.serve(h.serveLeaves))
 	handle("GET "+below+"/receipt/{eventId}", h.serve(h.serveReceipt))
@@ -96,35 +96,14 @@ func (h *Handlers) Mount(handle func(pattern string, handler http.Handler), belo
 		func(name string) string { return below + "/admin/" + name + "/{eventId}" })
 }
 
-// serveCheck admits the user if there is a place, else lines the user up, and answers
-// with the place.
-func (h *Handlers) serveCheck(w http.ResponseWriter, r *http.Request) error {
-	return h.poll(w, r, h.room.Check, true)
+type asks func(context.Context, string, queue.Visitor) (queue.Place, error)
+
+// polls answers with the user's place. Joins says that the user may line up by it.
+func (h *Handlers) polls(ask asks, joins bool) http.Handler {
+	return h.serve(func(w http.ResponseWriter, r *http.Request) error { return h.poll(w, r, ask, joins) })
 }
 
-// serveHeartbeat answers with the user's place, and lines no user up.
-func (h *Handlers) serveHeartbeat(w http.ResponseWriter, r *http.Request) error {
-	return h.poll(w, r, h.room.Heartbeat, false)
-}
-
-// serveStatus answers with the user's place. It is a sign of life as well.
-func (h *Handlers) serveStatus(w http.ResponseWriter, r *http.Request) error {
-	return h.poll(w, r, h.room.Status, false)
-}
-
-// serveLeave takes the user out, from the line or from inside: 204, also for a user in
-// neither.
-func (h *Handlers) serveLeave(w http.ResponseWriter, r *http.Request) error {
-	return h.depart(w, r, h.room.Leave)
-}
-
-// serveDone gives the place of a user inside back: 204. It does not change waiting
-// users.
-func (h *Handlers) serveDone(w http.ResponseWriter, r *http.Request) error {
-	return h.depart(w, r, h.room.Done)
-}
-
-func (h *Handlers) poll(w http.ResponseWriter, r *http.Request, ask func(context.Context, string, queue.Visitor) (queue.Place, error), joins bool) error {
+func (h *Handlers) poll(w http.ResponseWriter, r *http.Request, ask asks, joins bool) error {
 	event, user, err := h.visitor(r, joins)
 	if err != nil {
 		return err
@@ -195,19 +174,22 @@ func (h *Handlers) tell(w http.ResponseWriter, r *http.Request, event string, v 
 	return nil
 }
 
-func (h *Handlers) depart(w http.ResponseWriter, r *http.Request, take func(context.Context, string, string) error) error {
-	event, user, err := h.visitor(r, false)
-	if err == nil {
-		err = take(r.Context(), event, user)
-	}
-	if err != nil {
-		return err
-	}
-	h.setCookie(w, r, h.cfg.EntryCookie, event, "", 0)
-	h.setCookie(w, r, h.cfg.TicketCookie, event, "", 0)
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+// departs takes the user out: 204, also for a user that is not there.
+func (h *Handlers) departs(take func(context.Context, string, string) error) http.Handler {
+	return h.serve(func(w http.ResponseWriter, r *http.Request) error {
+		event, user, err := h.visitor(r, false)
+		if err == nil {
+			err = take(r.Context(), event, user)
+		}
+		if err != nil {
+			return err
+		}
+		h.setCookie(w, r, h.cfg.EntryCookie, event, "", 0)
+		h.setCookie(w, r, h.cfg.TicketCookie, event, "", 0)
+		w.Header().Set("Cache-Control", "no-store")
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	})
 }
 
 // visitor returns the known event of a request and its signed-in user.
