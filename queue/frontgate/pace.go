@@ -78,5 +78,5 @@ func (k *known) wait(distance int64, cfg Config) time.Duration {
 
 func seconds(s float64) time.Duration {
 	const longest = 24 * 60 * 60
-	return time.Duration(min(s, longest) * float64(time.Second)).Truncate(time.Millisecond)
+	return max(time.Millisecond, time.Duration(min(s, longest)*float64(time.Second)).Truncate(time.Millisecond))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/queue/frontgate"
+	"github.com/millrace-go/millrace/queue/frontgate/driver"
 )
 
 func TestNextPoll(t *testing.T) {
@@ -44,6 +45,24 @@ func TestLongestWait(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Equal(t, 24*time.Hour, check(t, g, assign(t, g).RequestID).Wait)
+}
+
+// However fast the counter has risen, a visitor that is not admitted has a wait above 0.
+func TestShortestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory(t)
+		g := newGate(t, store, frontgate.Config{})
+		activate(t, g)
+		for range driver.MaxAdvance / driver.MaxAssign {
+			_, err := store.Assign(t.Context(), event, driver.MaxAssign)
+			require.NoError(t, err)
+		}
+		place := assign(t, g)
+		time.Sleep(20 * time.Second) // from here on there is a rate
+		_, err := g.Advance(t.Context(), event, driver.MaxAdvance)
+		require.NoError(t, err)
+		require.Equal(t, time.Millisecond, check(t, g, place.RequestID).Wait)
+	})
 }
 
 // The wait follows from the rate at which the counter rises, and before there is a
