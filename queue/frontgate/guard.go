@@ -22,14 +22,8 @@ func (h *Handlers) Guard(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, err)
 		return
 	}
-	switch to {
-	case open:
-		redirect(w, r, pathTo(h.cfg.QueuePath, event))
-	case closed:
-		redirect(w, r, pathTo(h.cfg.GatePath, event))
-	case passed:
-		redirect(w, r, pathTo(h.cfg.EventPath, event))
-	}
+	paths := [...]string{open: h.cfg.QueuePath, closed: h.cfg.GatePath, passed: h.cfg.EventPath}
+	redirect(w, r, pathTo(paths[to], event))
 }
 
 // Protect lets requests pass while the gate is off, and those with a valid token
