@@ -64,7 +64,8 @@ func New(s *store.Store, c *coalesce.Coalescer, p message.Publisher, cfg Config)
 
 // Run asks for the refreshes that reads and [Reader.Refresh] queue, and notes which
 // artists were read, until ctx ends. Then it writes the queued refreshes to the
-// database, from which another process or the next one asks for them. It returns nil.
+// database, from which another process or the next one asks for them, and the last
+// reads. It returns nil.
 func (m *Mirror) Run(ctx context.Context) error {
 	var parts sync.WaitGroup
 	parts.Go(func() { m.askers.run(ctx) })
@@ -78,5 +79,6 @@ func (m *Mirror) Run(ctx context.Context) error {
 		waiting, _, _ := m.asks.standing()
 		m.cfg.Logger.Warn("refreshes that were queued are forgotten; the next reads ask for them", "artists", waiting, "error", err)
 	}
+	m.touches.write(last)
 	return nil
 }

@@ -239,7 +239,7 @@ func TestReadFails(t *testing.T) {
 	assert.Equal(t, 0, r.mirror.Stats().Waiting, "refreshes are queued")
 }
 
-// Reads are noted in the background, and not each of them.
+// Reads are noted in the background, and not each of them; the last ones at the end.
 func TestTouches(t *testing.T) {
 	r := newRig(t, Config{}, WorkerConfig{})
 	r.upstream.has(t, "1", 5)
@@ -249,6 +249,8 @@ func TestTouches(t *testing.T) {
 	}
 	r.box.Exec(t, `UPDATE artists SET last_requested_at = 1`)
 	r.get(t, "1")
-	r.mirror.touches.write(t.Context())
+	ended, end := context.WithCancel(t.Context())
+	end()
+	require.NoError(t, r.mirror.Run(ended))
 	assert.Equal(t, "1", r.box.Query(t, `SELECT COUNT(*) FROM artists WHERE last_requested_at > 1`), "a read was not noted")
 }
