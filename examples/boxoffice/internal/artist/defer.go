@@ -136,6 +136,7 @@ func (d *deferrals) repeatDue(ctx context.Context, job *store.Job) (asked int, e
 	if err != nil || len(due)+len(needless) == 0 {
 		return 0, err
 	}
+	job.Lost() // so that it is renewed: it may have ended while nothing was due
 	lease, err := job.Take(ctx)
 	if err != nil {
 		return 0, err

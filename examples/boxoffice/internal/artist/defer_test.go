@@ -16,6 +16,7 @@ import (
 
 	"github.com/millrace-go/millrace/coalesce"
 	"github.com/millrace-go/millrace/event"
+	"github.com/millrace-go/millrace/examples/boxoffice/internal/store"
 )
 
 // broker is a publisher that keeps the published messages, and can refuse.
@@ -240,6 +241,24 @@ func TestDeferredUntilPublished(t *testing.T) {
 	if n := r.box.Query(t, `SELECT COUNT(*) FROM artist_asks`); !b.has("locked") || n != "0" {
 		t.Errorf("after the lock has expired: published %v, %s are still to be asked", b.has("locked"), n)
 	}
+}
+
+// A process whose lease has ended while there was nothing to ask, and went to another, asks
+// nothing.
+func TestOneProcessRepeats(t *testing.T) {
+	r, b := newRig(t, Config{}, WorkerConfig{}), &broker{}
+	m := r.before(t, b, Config{})
+	job := r.box.Store.NewJob(asksLease, "test", time.Minute, quiet)
+	_, err := job.Take(t.Context())
+	require.NoError(t, err)
+	r.box.Exec(t, `UPDATE leases SET expires_at = 1`)
+	_, err = r.box.Store.TakeLease(t.Context(), asksLease, "another", time.Minute)
+	require.NoError(t, err)
+	_, err = m.Refresh(t.Context(), "1")
+	require.NoError(t, err)
+	_, err = m.deferrals.repeatDue(t.Context(), job)
+	require.ErrorIs(t, err, store.ErrLeaseHeld)
+	assert.Equal(t, 0, b.artists(), "asked for")
 }
 
 // A wish to refresh is stored before it is answered, once for all members that have it, and
