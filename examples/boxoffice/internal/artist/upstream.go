@@ -45,9 +45,10 @@ type Upstream struct {
 	cfg       UpstreamConfig
 	high, low *http.Client
 
-	mu      sync.Mutex
-	until   time.Time                             // the API wants no call before
-	waiting map[*context.CancelCauseFunc]struct{} // calls that wait for the budget
+	waiting sync.Map // of cancel functions: the calls that wait for the budget
+
+	mu    sync.Mutex
+	until time.Time // the API wants no call before
 }
 
 const (
@@ -81,7 +82,7 @@ func NewUpstream(cfg UpstreamConfig) (*Upstream, error) {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
 	}
-	return &Upstream{cfg: cfg, high: client(event.High), low: client(event.Low), waiting: map[*context.CancelCauseFunc]struct{}{}}, nil
+	return &Upstream{cfg: cfg, high: client(event.High), low: client(event.Low)}, nil
 }
 
 // Fetch gets an artist. The error's class decides the retry: a 5xx, a failing
@@ -90,11 +91,12 @@ func NewUpstream(cfg UpstreamConfig) (*Upstream, error) {
 func (u *Upstream) Fetch(ctx context.Context, p event.Priority, id string) (Document, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if err := u.wait(&cancel); err != nil {
+	u.waiting.Store(&cancel, nil)
+	defer u.waiting.Delete(&cancel)
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { u.waiting.Delete(&cancel) }})
+	if err := u.resting(); err != nil {
 		return Document{}, err
 	}
-	defer u.sent(&cancel)
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { u.sent(&cancel) }})
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.cfg.URL+"/artists/"+url.PathEscape(id), nil)
 	if err != nil {
 		return Document{}, fmt.Errorf("artist: fetch %s: %w", id, fault.MarkPermanent(err))
@@ -190,39 +192,23 @@ func (u *Upstream) rest(h http.Header) time.Duration {
 	if until := time.Now().Add(wait); until.After(u.until) {
 		u.until = until
 	}
+	u.mu.Unlock()
 	if err := u.resting(); err != nil {
-		for cancel := range u.waiting {
-			(*cancel)(err)
+		for cancel := range u.waiting.Range {
+			(*cancel.(*context.CancelCauseFunc))(err) // Fetch stores no other
 		}
 	}
-	u.mu.Unlock()
 	if began {
 		u.cfg.Logger.Error("the upstream says that its limit was exceeded; no calls until it is over", "wait", wait)
 	}
 	return wait
 }
 
-// wait notes that a call waits for the budget, until it is sent. It refuses the call while the
-// API wants none: each would lengthen the ban.
-func (u *Upstream) wait(call *context.CancelCauseFunc) error {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if err := u.resting(); err != nil {
-		return err
-	}
-	u.waiting[call] = struct{}{}
-	return nil
-}
-
-func (u *Upstream) sent(call *context.CancelCauseFunc) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	delete(u.waiting, call)
-}
-
-// resting is the refusal of a call while the API wants none. The caller has the lock.
+// resting refuses while the API wants no calls: each would lengthen the ban.
 func (u *Upstream) resting() error {
+	u.mu.Lock()
 	left := time.Until(u.until)
+	u.mu.Unlock()
 	if left <= 0 {
 		return nil
 	}
