@@ -1,6 +1,7 @@
 package admissions
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,18 +35,17 @@ func (l *Log) Consumer(topic string) bus.BatchConsumer {
 func (l *Log) handle(ctx context.Context, messages []*message.Message) error {
 	failed := bus.BatchError{}
 	var good []Admission
-	var places []int
 	for i, m := range messages {
 		a, err := read(m.Payload)
 		if err != nil {
 			failed[i] = err
 			continue
 		}
-		good, places = append(good, a), append(places, i)
+		good = append(good, a)
 	}
 	if err := l.Add(ctx, good...); err != nil {
-		for _, i := range places {
-			failed[i] = err
+		for i := range messages {
+			failed[i] = cmp.Or(failed[i], err)
 		}
 	}
 	return failed.OrNil()

@@ -222,15 +222,12 @@ func (x *Reader) queue(ctx context.Context, q ask) bool {
 	if full == nil {
 		return queued
 	}
-	late := time.NewTimer(x.cfg.ReadTimeout)
-	defer late.Stop()
+	ctx, cancel := context.WithTimeout(ctx, x.cfg.ReadTimeout)
+	defer cancel()
 	for full != nil {
 		select {
 		case <-full:
 			queued, full = x.asks.offer(q)
-		case <-late.C:
-			x.asks.drop()
-			return false
 		case <-ctx.Done():
 			x.asks.drop()
 			return false
