@@ -72,6 +72,7 @@
 //	a number leads to its artist without a script, and no
 //	other address does                                         TestFindArtist, TestArtistPage
 //	a payment keeps its key until it is taken or refused       TestKeyedPayments
+//	a scan of a ticket does the same                           TestKeyedScans
 //	every page has the bell, and a show's page the elements
 //	of its scripts                                             TestBellEverywhere, TestShowHasPlaces
 //	booking, decline, cancel, keyboard, language, kill -9 in

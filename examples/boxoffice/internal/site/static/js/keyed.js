@@ -2,7 +2,10 @@
 
 import { Problem, post } from './api.js';
 
-const UNDECIDED = [401, 408, 429]; // answers that say nothing of an earlier request
+const UNDECIDED = [401, 403, 408, 429]; // they say nothing of an earlier request under the key
+
+// refuses is whether an answer ends its key.
+export const refuses = ({ status }) => status < 500 && !UNDECIDED.includes(status);
 
 // Keyed asks for payments under a key that stays the same until the box office has
 // taken or refused one, also over a reload: a request whose answer was lost, or told of an
@@ -22,7 +25,7 @@ export class Keyed {
       sessionStorage.removeItem(this.#name);
       return answer;
     } catch (error) {
-      if (error instanceof Problem && error.status < 500 && !UNDECIDED.includes(error.status)) sessionStorage.removeItem(this.#name);
+      if (error instanceof Problem && refuses(error)) sessionStorage.removeItem(this.#name);
       throw error;
     }
   }

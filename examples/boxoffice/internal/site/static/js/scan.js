@@ -6,6 +6,7 @@ import { Problem, Unreachable, get, post } from './api.js';
 import { Camera, canRead } from './camera.js';
 import { $, h, show, tell } from './dom.js';
 import { moment, t, time } from './i18n.js';
+import { refuses } from './keyed.js';
 import { genuine } from './offlinecheck.js';
 
 const KEY = 'boxoffice.admin';
@@ -54,7 +55,7 @@ async function check(code) {
     if (error instanceof Unreachable) await alone(code, eventId);
     else if (!(error instanceof Problem)) throw error;
     else {
-      if (error.status < 500) unanswered = null;
+      if (refuses(error)) unanswered = null;
       if (error.status === 401 || error.status === 403) {
         token = '';
         await open();
