@@ -72,7 +72,7 @@ func (b bookingRoutes) seats(w http.ResponseWriter, r *http.Request, member stri
 	if err := b.catalog.Exists(r.Context(), event); err != nil {
 		return err
 	}
-	if !b.admitted(w, r, member, event) {
+	if !b.passed(w, r, b.room.Admit(r, member, event)) {
 		return nil
 	}
 	seats, err := b.catalog.Seats(r.Context(), event)
@@ -122,7 +122,7 @@ func (b bookingRoutes) reserve(w http.ResponseWriter, r *http.Request, member st
 	if err := b.catalog.Exists(r.Context(), body.EventID); err != nil {
 		return err
 	}
-	if !b.inside(w, r, member, body.EventID) {
+	if !b.passed(w, r, b.room.AdmitWrite(r, member, body.EventID)) {
 		return nil
 	}
 	held, err := b.booking.Reserve(r.Context(), member, body.EventID, body.SeatIDs)
@@ -139,7 +139,7 @@ func (b bookingRoutes) reservation(w http.ResponseWriter, r *http.Request, membe
 	if err != nil {
 		return err
 	}
-	if b.admitted(w, r, member, found.ShowID) {
+	if b.passed(w, r, b.room.Admit(r, member, found.ShowID)) {
 		answer(w, http.StatusOK, presentReservation(found))
 	}
 	return nil
@@ -150,7 +150,7 @@ func (b bookingRoutes) cancelReservation(w http.ResponseWriter, r *http.Request,
 	if err != nil {
 		return err
 	}
-	if !b.inside(w, r, member, found.ShowID) {
+	if !b.passed(w, r, b.room.AdmitWrite(r, member, found.ShowID)) {
 		return nil
 	}
 	return b.cancelTicket(w, r, member)
@@ -176,17 +176,9 @@ func (b bookingRoutes) cancelTicket(w http.ResponseWriter, r *http.Request, memb
 	return nil
 }
 
-// admitted guards reads of an event. It reports false after it has answered.
-func (b bookingRoutes) admitted(w http.ResponseWriter, r *http.Request, member, event string) bool {
-	return b.passed(w, r, b.room.Admit(r, member, event))
-}
-
-// inside guards writes: the token alone is not enough when its owner has left the
-// room since.
-func (b bookingRoutes) inside(w http.ResponseWriter, r *http.Request, member, event string) bool {
-	return b.passed(w, r, b.room.AdmitWrite(r, member, event))
-}
-
+// passed reports false after it has answered what the waiting room refused: by Admit for
+// reads of an event, and by AdmitWrite for writes, for which the token alone is not enough
+// when its owner has left the room since.
 func (b bookingRoutes) passed(w http.ResponseWriter, r *http.Request, err error) bool {
 	if err != nil {
 		b.room.Refuse(w, r, err)

@@ -32,36 +32,31 @@ func (m *Members) Exists(ctx context.Context, room string) error {
 // Join lets a member send to a room, and adds the member's live streams to it.
 // Joining twice is harmless.
 func (m *Members) Join(ctx context.Context, member, room string) error {
-	if err := m.Exists(ctx, room); err != nil {
-		return err
-	}
-	err := m.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return m.move(ctx, "join", room, func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, m.sql.AddRoom, room); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, m.sql.AddMember, room, member)
 		return err
-	})
-	if err != nil {
-		return fmt.Errorf("chat: join %s: %w", room, err)
-	}
-	m.streams.told(ctx, func(ctx context.Context, live Sender) error { return live.Join(ctx, member, room) })
-	return nil
+	}, func(ctx context.Context, live Sender) error { return live.Join(ctx, member, room) })
 }
 
 // Leave takes a member out of a room.
 func (m *Members) Leave(ctx context.Context, member, room string) error {
+	return m.move(ctx, "leave", room, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, m.sql.RemoveMember, room, member)
+		return err
+	}, func(ctx context.Context, live Sender) error { return live.Leave(ctx, member, room) })
+}
+
+func (m *Members) move(ctx context.Context, what, room string, write func(context.Context, *sql.Tx) error, tell func(context.Context, Sender) error) error {
 	if err := m.Exists(ctx, room); err != nil {
 		return err
 	}
-	err := m.store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, m.sql.RemoveMember, room, member)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("chat: leave %s: %w", room, err)
+	if err := m.store.Write(ctx, write); err != nil {
+		return fmt.Errorf("chat: %s %s: %w", what, room, err)
 	}
-	m.streams.told(ctx, func(ctx context.Context, live Sender) error { return live.Leave(ctx, member, room) })
+	m.streams.told(ctx, tell)
 	return nil
 }
 

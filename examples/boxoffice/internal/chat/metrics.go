@@ -61,9 +61,7 @@ type collector struct{ chat *Chat }
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{socketsDesc, roomsDesc, backlogDesc, messagesDesc, liveDesc, slowDesc, unrungDesc} {
-		ch <- d
-	}
+	prometheus.DescribeByCollect(c, ch)
 }
 
 // Collect implements prometheus.Collector.

@@ -35,8 +35,7 @@ type collector struct{ inbox *Inbox }
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
-	ch <- liveDesc
-	ch <- deletedDesc
+	prometheus.DescribeByCollect(c, ch)
 }
 
 // Collect implements prometheus.Collector.
