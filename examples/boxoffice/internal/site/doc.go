@@ -73,6 +73,7 @@
 //	other address does                                         TestFindArtist, TestArtistPage
 //	a payment keeps its key until it is taken or refused       TestKeyedPayments
 //	a scan of a ticket does the same                           TestKeyedScans
+//	the inbox lists and announces by time, within a second too  TestInboxKeepsTheOrderOfTimes
 //	every page has the bell, and a show's page the elements
 //	of its scripts                                             TestBellEverywhere, TestShowHasPlaces
 //	booking, decline, cancel, keyboard, language, kill -9 in

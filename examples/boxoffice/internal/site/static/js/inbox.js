@@ -25,6 +25,9 @@ function told() {
 
 const read = (query) => get(`/api/notifications?${new URLSearchParams({ limit: PAGE, ...query })}`, { repeat: false });
 
+// at is the time of a notification; their texts cannot be compared, as .8Z and .81Z show.
+const at = (one) => (one ? Date.parse(one.createdAt) : -Infinity);
+
 let asked = 0; // answers to older questions are dropped
 let touched = 0; // and so are those that know nothing of what happened since they were asked
 let looked = false; // what the first look finds is no news
@@ -43,12 +46,12 @@ inbox.refresh = async () => {
   const { notifications, unreadCount, muted } = answer;
   const fresh = new Set(notifications.map(({ id }) => id));
   const known = new Set(inbox.items.map(({ id }) => id));
-  const newest = inbox.items[0]?.createdAt ?? '';
-  const come = looked ? notifications.filter(({ id, readAt, createdAt }) => !readAt && !known.has(id) && createdAt > newest) : [];
+  const newest = at(inbox.items[0]);
+  const come = looked ? notifications.filter((one) => !one.readAt && !known.has(one.id) && at(one) > newest) : [];
   looked = true;
-  const oldest = notifications.at(-1)?.createdAt ?? '';
+  const oldest = at(notifications.at(-1));
   const whole = notifications.length < PAGE;
-  const older = whole ? [] : inbox.items.filter(({ id, createdAt }) => !fresh.has(id) && createdAt <= oldest);
+  const older = whole ? [] : inbox.items.filter((one) => !fresh.has(one.id) && at(one) <= oldest);
   inbox.more = whole ? false : older.length === 0 || inbox.more;
   inbox.items = [...notifications, ...older];
   inbox.unread = unreadCount;
