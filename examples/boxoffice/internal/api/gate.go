@@ -1,19 +1,9 @@
 package api
 
-import (
-	"net/http"
-
-	"github.com/millrace-go/millrace/examples/boxoffice/internal/door"
-	"github.com/millrace-go/millrace/queue/frontgate"
-)
+import "net/http"
 
 // entryCookie is the name of the entry token's cookie, before the event.
 const entryCookie = "urr-entry-token-"
-
-// newGate makes the handlers of the front gate.
-func (q *waitingRoutes) newGate(gate *frontgate.Gate) (*frontgate.Handlers, error) {
-	return frontgate.NewHandlers(gate, frontgate.HTTPConfig{Member: q.member, Secure: door.HTTPS, Logger: q.guard.log})
-}
 
 // member returns the signed-in member, or "": the gate is for all visitors.
 func (q *waitingRoutes) member(r *http.Request) string {

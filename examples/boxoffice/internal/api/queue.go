@@ -30,7 +30,7 @@ type waitingRoutes struct {
 
 func newWaitingRoutes(cfg Config, g *guard) (q *waitingRoutes, err error) {
 	q = &waitingRoutes{catalog: cfg.Catalog, entries: cfg.Entries, guard: g}
-	if q.gate, err = q.newGate(cfg.Gate); err != nil {
+	if q.gate, err = frontgate.NewHandlers(cfg.Gate, frontgate.HTTPConfig{Member: q.member, Secure: door.HTTPS, Logger: g.log}); err != nil {
 		return nil, err
 	}
 	q.queue, err = q.newQueue(cfg.Room, cfg.Lane, cfg.PassKeys)

@@ -41,8 +41,7 @@ func decode(w http.ResponseWriter, r *http.Request, into any) error {
 		return invalid(typ.Field, "the field %q must be %s, not %s", typ.Field, kind(typ), typ.Value)
 	case errors.As(err, &typ):
 		return invalid("", "the body must be a JSON object, not %s", typ.Value)
-	}
-	if errors.As(err, &moment) {
+	case errors.As(err, &moment):
 		return invalid("", "%q is no time; write it like 2026-03-01T19:00:00Z", strings.Trim(moment.Value, `"`))
 	}
 	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {

@@ -19,10 +19,12 @@ type feeds struct {
 	mu    sync.Mutex
 	takes bool          // whether sockets are taken
 	ended bool          // for good
-	empty chan struct{} // closed when ended and without sockets
+	empty chan struct{} // closed when ended and without sockets, once
 	all   map[*socket]struct{}
 	rooms map[string]*feed
 	rung  map[string]struct{}
+
+	emptied sync.Once
 	// addresses is how many of all have one.
 	addresses map[string]int
 }
@@ -67,13 +69,8 @@ func (f *feeds) end() {
 }
 
 func (f *feeds) settle() {
-	if !f.ended || len(f.all) > 0 {
-		return
-	}
-	select {
-	case <-f.empty:
-	default:
-		close(f.empty)
+	if f.ended && len(f.all) == 0 {
+		f.emptied.Do(func() { close(f.empty) })
 	}
 }
 

@@ -52,11 +52,9 @@ func (m *Mirror) Repair(ctx context.Context, lease store.Lease) error {
 func (m *Mirror) read(ctx context.Context, shows []string) (map[string]map[string]string, error) {
 	copied := map[string]map[string]string{}
 	for _, show := range shows {
-		seats, err := func() (map[string]string, error) {
-			ctx, cancel := context.WithTimeout(ctx, m.cfg.Timeout)
-			defer cancel()
-			return m.copy.Read(ctx, show)
-		}()
+		bounded, cancel := context.WithTimeout(ctx, m.cfg.Timeout)
+		seats, err := m.copy.Read(bounded, show)
+		cancel()
 		if err != nil {
 			return nil, err
 		}

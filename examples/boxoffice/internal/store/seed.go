@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 	_ "time/tzdata" // a machine may have no time zones
 )
@@ -51,12 +52,7 @@ func classes() []class {
 // price of a seat in won, by its row from the stage.
 func price(row int) int64 {
 	all := classes()
-	for _, c := range all {
-		if row < c.end {
-			return c.price
-		}
-	}
-	return all[len(all)-1].price
+	return all[slices.IndexFunc(all, func(c class) bool { return row < c.end })].price
 }
 
 // seed makes the missing shows, their seats, and their facts. A complete show costs
