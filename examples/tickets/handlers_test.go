@@ -67,8 +67,8 @@ func TestChargeIsRepeated(t *testing.T) {
 	require.Equal(t, []Issued{{"A1", "ada"}}, millracetest.Emitted[Issued](kit))
 }
 
-// A buyer holds one seat at a time, no longer than the others, and also if two requests for
-// two seats come at once.
+// A buyer holds one seat at a time, also if two requests for two seats come at once. Taking
+// the seat again prolongs nothing.
 func TestOneSeatAtATime(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) { testOneSeat(t, openSQLite(t)) })
 	t.Run("postgres", func(t *testing.T) {
