@@ -278,6 +278,40 @@ var defects = []defect{
 		},
 	},
 	{
+		"forgets the key of a running call",
+		[]string{"forget-while-it-runs"},
+		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
+			return backend{once: func(ctx context.Context, r driver.Record, fn handler) (bool, error) {
+				if _, free := forgotten.LoadAndDelete(r.Key); free {
+					return true, fn(ctx)
+				}
+				return s.Once(ctx, r, marksRunning(r.Key, fn))
+			}, forget: func(ctx context.Context, keys []string) (int, error) {
+				return s.Forget(ctx, slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
+					_, busy := running.Load(key)
+					if busy {
+						forgotten.Store(key, true)
+					}
+					return busy
+				}))
+			}}
+		},
+	},
+	{
+		"shows the keys of running calls as recorded",
+		[]string{"concurrent-takeover"},
+		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
+			return backend{once: func(ctx context.Context, r driver.Record, fn handler) (bool, error) {
+				return s.Once(ctx, r, marksRunning(r.Key, fn))
+			}, seen: func(ctx context.Context, key string) (bool, error) {
+				if _, busy := running.Load(key); busy {
+					return true, nil
+				}
+				return s.Seen(ctx, key)
+			}}
+		},
+	},
+	{
 		"leaves out empty keys",
 		[]string{"forget-no-empty-key"},
 		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
@@ -293,6 +327,18 @@ var defects = []defect{
 			return backend{prune: func(context.Context, time.Time, int) (int, error) { return 0, nil }}
 		},
 	},
+}
+
+// running holds the keys of running calls, of both sides of a harness, and forgotten those of them
+// that were forgotten.
+var running, forgotten sync.Map
+
+func marksRunning(key string, fn handler) handler {
+	return func(ctx context.Context) error {
+		running.Store(key, true)
+		defer running.Delete(key)
+		return fn(ctx)
+	}
 }
 
 // rekeyed changes keys before they reach the store.

@@ -74,9 +74,16 @@ func concurrentTakeover(ctx context.Context, h Harness) error {
 func takeover(ctx context.Context, h Harness, second driver.Store, name string) error {
 	e, key := newEffects(h), "group:"+name
 	other := ctx // not the handler's, which may end with it
-	result := make(chan outcome, 1)
+	result, looked := make(chan outcome, 1), make(chan error, 1)
 	var firstIsOver atomic.Bool
 	_, err := h.Store.Once(ctx, record(key), func(ctx context.Context) error {
+		go func() {
+			seen, err := second.Seen(other, key)
+			if seen && !firstIsOver.Load() {
+				err = errors.New("the key is recorded while the first runs")
+			}
+			looked <- err
+		}()
 		go func() {
 			fresh, err := second.Once(other, record(key), func(ctx context.Context) error {
 				if !firstIsOver.Load() {
@@ -104,7 +111,7 @@ func takeover(ctx context.Context, h Harness, second driver.Store, name string) 
 	if r := <-result; r.err != nil || !r.fresh {
 		err = errors.Join(err, fmt.Errorf("the duplicate of a failed delivery: fresh %v, %w; want true", r.fresh, orNil(r.err)))
 	}
-	return errors.Join(err, e.expect(ctx, "at the end", key, name, true, 1))
+	return errors.Join(err, <-looked, e.expect(ctx, "at the end", key, name, true, 1))
 }
 
 // storm: several consumers get every event in different orders, fail the first time and then at

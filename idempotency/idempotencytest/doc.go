@@ -28,6 +28,8 @@
 //	cuts long keys                                     long-keys
 //	ignores case, or spaces at the end of keys         odd-keys
 //	does not obey its context                          cancelled-context, cancelled-in-handler
+//	forgets the key of a running call                  forget-while-it-runs
+//	shows the keys of running calls as recorded        concurrent-takeover
 //	prunes everything, or nothing                      prune-keeps-newer, prune-in-chunks
 //	ignores the limit of Prune                         prune-in-chunks, prune-bad-limit
 //	takes repeated keys in a batch for new             batch-picks-the-new

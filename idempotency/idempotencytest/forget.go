@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
+	"time"
 
 	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/idempotency/driver"
@@ -14,6 +16,7 @@ func forgetCases() []testCase {
 	return []testCase{
 		{Name: "forgotten-keys-are-new", Needs: []conformance.Need{NeedForgetter}, Run: forgottenKeys},
 		{Name: "forget-many", Needs: []conformance.Need{NeedForgetter}, Run: forgetMany},
+		{Name: "forget-while-it-runs", Needs: []conformance.Need{NeedForgetter}, Run: forgetRunning},
 		{Name: "forget-no-empty-key", Needs: []conformance.Need{NeedForgetter}, Run: forgetEmptyKey},
 	}
 }
@@ -50,6 +53,33 @@ func forgetMany(ctx context.Context, h Harness) (err error) {
 	steps.Do(count("Recorded of many keys", len(recorded))(f.Recorded(ctx, keys)))
 	steps.Do(count("Forget of many keys", len(recorded))(f.Forget(ctx, keys)))
 	return count("keys that are recorded afterwards", 0)(seen(ctx, h, recorded...))
+}
+
+// forgetRunning forgets a key that a running call holds: no other call may run beside that one.
+func forgetRunning(ctx context.Context, h Harness) error {
+	other := ctx // not the handler's, which may end with it
+	result := make(chan error, 1)
+	var over atomic.Bool
+	_, err := h.Store.Once(ctx, record("group:1"), func(context.Context) error {
+		go func() {
+			_, forgot := forgetterOf(h.Peer).Forget(other, []string{"group:1"})
+			_, err := h.Peer.Once(other, record("group:1"), func(context.Context) error {
+				if !over.Load() {
+					return errors.New("after Forget a second handler ran beside the first")
+				}
+				return nil
+			})
+			result <- errors.Join(forgot, err)
+		}()
+		select { // most likely both have begun by then; if not, they must work as well
+		case early := <-result:
+			result <- early
+		case <-time.After(h.window() / 2):
+		}
+		over.Store(true)
+		return nil
+	})
+	return errors.Join(err, <-result)
 }
 
 func forgetEmptyKey(ctx context.Context, h Harness) error {
