@@ -37,6 +37,8 @@ type broken struct {
 
 	unordered bool // claims that it keeps no order
 	opening   bool // its sources end with the context that they were opened with
+	generous  bool // its sources hand out more than was asked for
+	begins    bool // reads from the beginning for any place but the end
 }
 
 func (b broken) Capabilities() driver.Capabilities {
@@ -101,8 +103,11 @@ func (b broken) Source(ctx context.Context, topic, group string, window int) (dr
 	if b.group != nil {
 		group = b.group(group)
 	}
-	if b.opening {
+	if b.opening || b.generous {
 		s, err := b.Driver.Source(ctx, topic, group, window)
+		if b.generous {
+			return generous{s}, err
+		}
 		return brief{s, ctx}, err
 	}
 	if b.deliver == nil {
@@ -124,6 +129,12 @@ func (s brief) Fetch(ctx context.Context, most int) ([]driver.Delivery, error) {
 		return nil, driver.ErrEnded
 	}
 	return s.Source.Fetch(ctx, most)
+}
+
+type generous struct{ driver.Source }
+
+func (s generous) Fetch(ctx context.Context, most int) ([]driver.Delivery, error) {
+	return s.Source.Fetch(ctx, most+1)
 }
 
 func (b broken) Declare(ctx context.Context, topics ...bus.Topic) error {
@@ -195,6 +206,9 @@ func (b broken) DeleteGroup(ctx context.Context, topic, group string) error {
 func (b broken) Read(ctx context.Context, topic string, from bus.Place, fn func(*message.Message) error) error {
 	if b.read != nil {
 		fn = b.read(fn)
+	}
+	if b.begins && !from.Latest {
+		from = bus.Place{}
 	}
 	return b.Driver.(driver.Reader).Read(ctx, topic, from, fn)
 }

@@ -58,6 +58,12 @@ func faults() map[string]struct {
 			}
 			return all
 		}}, []string{"LagKnowsTheOldest"}},
+		"takes the newest for the oldest": {broken{lag: func(all []bus.Lag) []bus.Lag {
+			for i := range all {
+				all[i].Oldest = time.Now()
+			}
+			return all
+		}}, []string{"LagKnowsTheOldest"}},
 		"shows too much":                      {broken{browse: func(all []*message.Message) []*message.Message { return append(all, all...) }}, []string{"BrowseConsumesNothing"}},
 		"takes every place for the end":       {broken{reset: movesToTheEnd}, []string{"AResetGroupGetsEverythingAgain"}},
 		"moves in a dry run":                  {broken{reset: movesAlways}, []string{"AResetGroupGetsEverythingAgain"}},
@@ -90,13 +96,15 @@ func faults() map[string]struct {
 		"reads each message twice": {broken{read: func(fn func(*message.Message) error) func(*message.Message) error {
 			return func(m *message.Message) error { return errors.Join(fn(m), fn(m)) }
 		}}, []string{"ReadConsumesNothing"}},
-		"finds every topic":              {broken{finds: func(bool) bool { return true }}, []string{"TopicsAreFound"}},
-		"cannot declare":                 {broken{declare: func(context.Context, ...bus.Topic) error { return errors.New("no") }}, []string{"DeclaredGroupGetsEverything"}},
-		"waits for nobody":               {broken{absent: func(error) error { return errors.New("no such host") }}, []string{"AnAbsentServerIsWaitedFor"}},
-		"stays open":                     {broken{closed: func() error { return nil }}, []string{"PublishAfterClose"}},
-		"ends a source with its opening": {broken{opening: true}, []string{"AnOpenedSourceOutlivesItsContext"}},
-		"fails to close":                 {broken{closed: func() error { return errors.New("stuck") }}, []string{"CloseIsIdempotent"}},
-		"is gone after reopening":        {broken{}, []string{"GroupSurvivesReopening"}}, // membus itself
+		"reads from the beginning for any place": {broken{begins: true}, []string{"ReadConsumesNothing"}},
+		"hands out more than was asked for":      {broken{generous: true}, []string{"AnOpenedSourceOutlivesItsContext"}},
+		"finds every topic":                      {broken{finds: func(bool) bool { return true }}, []string{"TopicsAreFound"}},
+		"cannot declare":                         {broken{declare: func(context.Context, ...bus.Topic) error { return errors.New("no") }}, []string{"DeclaredGroupGetsEverything"}},
+		"waits for nobody":                       {broken{absent: func(error) error { return errors.New("no such host") }}, []string{"AnAbsentServerIsWaitedFor"}},
+		"stays open":                             {broken{closed: func() error { return nil }}, []string{"PublishAfterClose"}},
+		"ends a source with its opening":         {broken{opening: true}, []string{"AnOpenedSourceOutlivesItsContext"}},
+		"fails to close":                         {broken{closed: func() error { return errors.New("stuck") }}, []string{"CloseIsIdempotent"}},
+		"is gone after reopening":                {broken{}, []string{"GroupSurvivesReopening"}}, // membus itself
 	}
 }
 

@@ -228,11 +228,16 @@ func lagCountsDown(ctx context.Context, env Env) (err error) {
 
 func lagKnowsTheOldest(ctx context.Context, env Env) (err error) {
 	defer steps.End(&err)
-	before := time.Now().Add(-time.Minute) // the store's clock may differ
-	topic, group := steps.Two(published(ctx, env.Bus, series("k", 1, 5)...))
+	now := time.Now()
+	topic, group := steps.Two(published(ctx, env.Bus, series("k", 1, 2)...))
 	l := steps.Get(lagOf(ctx, env.Bus, topic, group))
-	if l.Oldest.Before(before) {
+	if off := l.Oldest.Sub(now).Abs(); off > time.Minute { // the store's clock may differ
 		return fmt.Errorf("the oldest is from %s, want from now", l.Oldest)
+	}
+	steps.Do(later(ctx))
+	steps.Do(env.Bus.Publisher().Publish(topic, series("k", 3, 5)...))
+	if again := steps.Get(lagOf(ctx, env.Bus, topic, group)); !again.Oldest.Equal(l.Oldest) {
+		return fmt.Errorf("the oldest is from %s, and was from %s before newer ones came", again.Oldest, l.Oldest)
 	}
 	return nil
 }
