@@ -12,13 +12,13 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-func cursorCases() []Case {
-	return []Case{
-		{"AdvanceTogether", advanceTogether},
-		{"AdvanceFails", advanceFails},
-		{"Prune", prune},
-		{"PruneAge", pruneAge},
-		{"Backlog", backlog},
+func cursorCases() []testCase {
+	return []testCase{
+		{Name: "AdvanceTogether", Run: advanceTogether},
+		{Name: "AdvanceFails", Run: advanceFails},
+		{Name: "Prune", Run: prune},
+		{Name: "PruneAge", Run: pruneAge},
+		{Name: "Backlog", Run: backlog},
 	}
 }
 

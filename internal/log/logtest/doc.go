@@ -1,9 +1,6 @@
 // Package logtest is the conformance suite of log.Log: the properties that the outbox and the
 // SQL transports need from every backend.
 //
-// A case is a function that returns an error, so that a deliberately broken backend can be shown
-// to fail it; [Run] turns the cases into subtests.
-//
 //	property                                                 case
 //	fields are read as they were appended                    Fields
 //	entries of a lane are read in append order, in pages     Order, Resume

@@ -9,13 +9,13 @@ import (
 	"github.com/millrace-go/millrace/internal/steps"
 )
 
-func failoverCases() []Case {
-	return []Case{
-		{"OtherServer", otherServer},
-		{"OtherPosition", otherPosition},
-		{"RowGone", rowGone},
-		{"RowOfAnotherLane", rowOfAnotherLane},
-		{"AdvanceAgain", advanceAgain},
+func failoverCases() []testCase {
+	return []testCase{
+		{Name: "OtherServer", Run: otherServer},
+		{Name: "OtherPosition", Run: otherPosition},
+		{Name: "RowGone", Run: rowGone},
+		{Name: "RowOfAnotherLane", Run: rowOfAnotherLane},
+		{Name: "AdvanceAgain", Run: advanceAgain},
 	}
 }
 

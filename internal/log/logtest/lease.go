@@ -13,21 +13,21 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-func leaseCases() []Case {
-	return []Case{
-		{"LeaseStartsEarliest", leaseStartsEarliest},
-		{"LeaseExclusive", leaseExclusive},
-		{"LeaseRush", leaseRush},
-		{"LeaseRelease", leaseRelease},
-		{"LeaseExpires", leaseExpires},
-		{"RenewExtends", func(ctx context.Context, f *Fixture) error {
+func leaseCases() []testCase {
+	return []testCase{
+		{Name: "LeaseStartsEarliest", Run: leaseStartsEarliest},
+		{Name: "LeaseExclusive", Run: leaseExclusive},
+		{Name: "LeaseRush", Run: leaseRush},
+		{Name: "LeaseRelease", Run: leaseRelease},
+		{Name: "LeaseExpires", Run: leaseExpires},
+		{Name: "RenewExtends", Run: func(ctx context.Context, f *Fixture) error {
 			return extends(ctx, f, func(l log.Lease) error { return f.Log.Renew(ctx, long, l) })
 		}},
-		{"RenewOfMany", renewOfMany},
-		{"AdvanceExtends", func(ctx context.Context, f *Fixture) error {
+		{Name: "RenewOfMany", Run: renewOfMany},
+		{Name: "AdvanceExtends", Run: func(ctx context.Context, f *Fixture) error {
 			return extends(ctx, f, func(l log.Lease) error { return f.Log.Advance(ctx, l, l.Position, long) })
 		}},
-		{"Fencing", fencing},
+		{Name: "Fencing", Run: fencing},
 	}
 }
 

@@ -14,13 +14,13 @@ import (
 	"github.com/millrace-go/millrace/sqltx"
 )
 
-func readCases() []Case {
-	return []Case{
-		{"Fields", fields},
-		{"Order", order},
-		{"Resume", resume},
-		{"Lanes", lanes},
-		{"Uncommitted", uncommitted},
+func readCases() []testCase {
+	return []testCase{
+		{Name: "Fields", Run: fields},
+		{Name: "Order", Run: order},
+		{Name: "Resume", Run: resume},
+		{Name: "Lanes", Run: lanes},
+		{Name: "Uncommitted", Run: uncommitted},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/sqllog"
 	"github.com/millrace-go/millrace/sqltx"
@@ -35,33 +36,25 @@ func Migrate(t testing.TB, l sqllog.Log, db *sql.DB) {
 	}
 }
 
-// Case is one property. Check gets a log of its own.
-type Case struct {
-	Name  string
-	Check func(ctx context.Context, f *Fixture) error
-}
+type testCase = conformance.Case[*Fixture]
 
 // Run runs every case as a subtest on a log of its own.
 func Run(t *testing.T, open Open) {
 	t.Helper()
-	for _, c := range Cases() {
-		t.Run(c.Name, func(t *testing.T) {
-			log, db := open(t, Tables)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			if err := c.Check(ctx, &Fixture{Log: log, DB: db}); err != nil {
-				t.Error(err)
-			}
-		})
-	}
+	Suite().Run(t, func(t *testing.T) *Fixture {
+		log, db := open(t, Tables)
+		return &Fixture{Log: log, DB: db}
+	})
 }
 
-// Cases returns the suite.
-func Cases() []Case {
-	return slices.Concat(readCases(), leaseCases(), cursorCases(), failoverCases(), []Case{
-		{"Stress", stress},
-		{"TwoConsumers", twoConsumers},
-	})
+// Suite returns the properties of a log.
+func Suite() conformance.Suite[*Fixture] {
+	return conformance.Suite[*Fixture]{
+		Cases: slices.Concat(readCases(), leaseCases(), cursorCases(), failoverCases(), []testCase{
+			{Name: "Stress", Run: stress},
+			{Name: "TwoConsumers", Run: twoConsumers},
+		}),
+	}
 }
 
 // Fixture is a log under test.

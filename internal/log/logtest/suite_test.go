@@ -3,16 +3,15 @@ package logtest_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/logtest"
 	"github.com/millrace-go/millrace/internal/log/sqlitelog"
@@ -170,13 +169,13 @@ func TestSuiteFindsFaults(t *testing.T) {
 		}},
 		"release by name, not by token": {[]string{"LeaseRelease"}, func(l sqllog.Log, db *sql.DB) fault {
 			return fault{release: func(ctx context.Context, lease log.Lease) error {
-				_, err := db.ExecContext(ctx, `UPDATE suite_cursors SET lease_until = 0`)
+				_, err := on(ctx, db).ExecContext(ctx, `UPDATE suite_cursors SET lease_until = 0`)
 				return err
 			}}
 		}},
 		"no fencing": {[]string{"LeaseExclusive", "Fencing", "AdvanceFails"}, func(l sqllog.Log, db *sql.DB) fault {
 			return fault{advance: func(ctx context.Context, lease log.Lease, p log.Position, ttl time.Duration) error {
-				err := db.QueryRowContext(ctx, `SELECT lease_token, last_id FROM suite_cursors WHERE consumer = ? AND lane = ?`,
+				err := on(ctx, db).QueryRowContext(ctx, `SELECT lease_token, last_id FROM suite_cursors WHERE consumer = ? AND lane = ?`,
 					lease.Consumer, lease.Lane).Scan(&lease.Token, &lease.Position.ID)
 				if err != nil {
 					return err
@@ -292,38 +291,30 @@ func TestSuiteFindsFaults(t *testing.T) {
 			}}
 		}},
 	}
-	caught := map[string]bool{}
+	var mutants []conformance.Mutant[*logtest.Fixture]
 	for name, d := range defects {
-		for _, want := range d.cases {
-			caught[want] = true
-			t.Run(name+"/"+want, func(t *testing.T) {
-				log, db := open(t)
-				f := d.make(log, db)
-				f.Log = log
-				// The case waits for a lease that never becomes free; not for long here.
-				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-				defer cancel()
-				if err := check(t, want)(ctx, &logtest.Fixture{Log: f, DB: db}); err == nil {
-					t.Errorf("%s passes on a log where %s", want, name)
-				} else if errors.Is(err, sql.ErrNoRows) {
-					t.Errorf("the defect itself failed: %v", err)
-				}
-			})
-		}
+		hangs := name == "leases never run out" // its cases wait for one to become free
+		mutants = append(mutants, conformance.Mutant[*logtest.Fixture]{Name: "has this defect: " + name, Cases: d.cases, Hangs: hangs, Open: func(t *testing.T) *logtest.Fixture {
+			log, db := open(t)
+			f := d.make(log, db)
+			f.Log = log
+			return &logtest.Fixture{Log: f, DB: db}
+		}})
 	}
-	for _, c := range logtest.Cases() {
-		assert.Truef(t, caught[c.Name], "no defect is there for case %s", c.Name)
-	}
+	suite := logtest.Suite()
+	suite.Limit = 2 * time.Second // not for long
+	suite.Mutants(t, mutants)
 }
 
 const short = 50 * time.Millisecond
 
-func check(t *testing.T, name string) func(context.Context, *logtest.Fixture) error {
-	for _, c := range logtest.Cases() {
-		if c.Name == name {
-			return c.Check
-		}
+// on returns the transaction that ctx carries, or the pool.
+func on(ctx context.Context, db *sql.DB) interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+} {
+	if tx, ok := sqltx.On(ctx, db); ok {
+		return tx
 	}
-	t.Fatalf("there is no case %s", name)
-	return nil
+	return db
 }

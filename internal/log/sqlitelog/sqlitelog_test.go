@@ -68,15 +68,14 @@ func TestConformance(t *testing.T) {
 
 // One pool with one connection for everything must work as well.
 func TestWithoutReader(t *testing.T) {
-	for _, c := range logtest.Cases() {
+	suite := logtest.Suite()
+	for _, c := range suite.Cases {
 		if !slices.Contains([]string{"LeaseRush", "AdvanceTogether", "Stress"}, c.Name) {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
 			l, db, _ := open(t, logtest.Tables)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			assert.NoError(t, c.Check(ctx, &logtest.Fixture{Log: l.WithReader(db), DB: db}))
+			assert.NoError(t, suite.Check(t.Context(), c, &logtest.Fixture{Log: l.WithReader(db), DB: db}))
 		})
 	}
 }
