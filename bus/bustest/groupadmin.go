@@ -109,7 +109,7 @@ func groupsAreListed(ctx context.Context, env Env) (err error) {
 		return fmt.Errorf("the groups of all topics are %+v, without %s", every, other)
 	}
 	if none, err := b.Groups(ctx, name("topic")); err != nil || len(none) > 0 {
-		return fmt.Errorf("a topic that is not there has the groups %+v: %w", none, err)
+		return fmt.Errorf("a topic that is not there has the groups %+v: %v", none, err)
 	}
 	sub := steps.Get(subscribe(ctx, b, group, topic))
 	defer sub.closing(&err)
@@ -134,7 +134,7 @@ func resetGroup(ctx context.Context, env Env) (err error) {
 		return fmt.Errorf("a dry run of a group that has done 10 messages says %+v", moved)
 	}
 	if g, _, err := listed(ctx, b, topic, group); err != nil || g.Messages != 0 {
-		return fmt.Errorf("a dry run left the group %d messages behind: %w", g.Messages, err)
+		return fmt.Errorf("a dry run left the group %d messages behind: %v", g.Messages, err)
 	}
 	return nil
 }
@@ -190,10 +190,10 @@ func resetToPlaces(ctx context.Context, env Env) (err error) {
 	}
 	steps.Do(b.Publisher().Publish(topic, msg("k", 11)))
 	if moved, err := b.ResetGroup(ctx, topic, group, bus.Place{Latest: true, OnlyBack: true}, false); err != nil || moved != (driver.Moved{}) {
-		return fmt.Errorf("a reset ahead that is OnlyBack says %+v: %w", moved, err)
+		return fmt.Errorf("a reset ahead that is OnlyBack says %+v: %v", moved, err)
 	}
 	if g, _, err := listed(ctx, b, topic, group); err != nil || g.Messages != 1 {
-		return fmt.Errorf("a reset ahead that is OnlyBack left the group %d messages behind, not 1: %w", g.Messages, err)
+		return fmt.Errorf("a reset ahead that is OnlyBack left the group %d messages behind, not 1: %v", g.Messages, err)
 	}
 	moved := steps.Get(b.ResetGroup(ctx, topic, group, bus.Place{Latest: true}, false))
 	if moved != (driver.Moved{Skipped: 1}) {
@@ -250,7 +250,7 @@ func deletedGroup(ctx context.Context, env Env) (err error) {
 	steps.Do(until(ctx, b, topic, group, "stopped", stopped))
 	steps.Do(b.DeleteGroup(ctx, topic, group))
 	if _, ok, err := listed(ctx, b, topic, group); err != nil || ok {
-		return fmt.Errorf("a deleted group is listed (%t): %w", ok, err)
+		return fmt.Errorf("a deleted group is listed (%t): %v", ok, err)
 	}
 	if b.Capabilities().Replay {
 		steps.Named(getsAll(ctx, b, topic, group, payloads("k", 1, 5)...), "made anew")
@@ -295,7 +295,7 @@ func absentGroup(ctx context.Context, env Env) error {
 			return fmt.Errorf("a deletion of a group that is not there says: %w", orNothing(err))
 		}
 		if _, ok, err := listed(ctx, b, t, group); err != nil || ok {
-			return fmt.Errorf("the group is listed (%t): %w", ok, err)
+			return fmt.Errorf("the group is listed (%t): %v", ok, err)
 		}
 	}
 	return nil

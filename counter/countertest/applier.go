@@ -173,7 +173,7 @@ func countersAreApart(ctx context.Context, h ApplierHarness) (err error) {
 	l, m := steps.Two(lease())
 	steps.Do(expect("position of another counter", m.Position, ""))
 	if n, err := h.Applier.Prune(ctx, other, 0, 10); err != nil || n != 0 {
-		return fmt.Errorf("%d batches of another counter pruned (%w)", n, err)
+		return fmt.Errorf("%d batches of another counter pruned (%v)", n, err)
 	}
 	steps.Do(total(ctx, h.Applier, other, "a", 0))
 	steps.Do(h.Applier.Release(ctx, l))

@@ -145,11 +145,11 @@ func trim(ctx context.Context, h SourceHarness) (err error) {
 	}
 	changes, at, err := h.Source.Read(ctx, "", 3)
 	if err != nil || len(changes) != 3 {
-		return fmt.Errorf("read %d changes (%w), want 3", len(changes), err)
+		return fmt.Errorf("read %d changes (%v), want 3", len(changes), err)
 	}
 	trimmer := h.Source.(driver.Trimmer)
 	if n, err := trimmer.Trim(ctx, at, long, 1000); err != nil || n != 0 {
-		return fmt.Errorf("dropped %d young changes (%w)", n, err)
+		return fmt.Errorf("dropped %d young changes (%v)", n, err)
 	}
 	steps.Get(trimmer.Trim(ctx, at, 0, 1000))
 	rest := at

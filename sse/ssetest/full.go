@@ -34,7 +34,7 @@ func fullCases() []conformance.Case[CapHarness] {
 			back.Token = p.conn("5").Token
 			got, err = p.open(spare, back)
 			if err != nil || got.Full != nil || !slices.Equal(got.Replaced, []driver.Conn{p.conn("5")}) {
-				return fmt.Errorf("a tab that comes back is answered %+v, %w; want its own place", got, err)
+				return fmt.Errorf("a tab that comes back is answered %+v, %v; want its own place", got, err)
 			}
 			return p.registered("9", "7", "2")
 		}),
