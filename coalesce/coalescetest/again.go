@@ -2,128 +2,79 @@ package coalescetest
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/millrace-go/millrace/coalesce/driver"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 // againOnce: however many requests ask, there is one more run, and it holds the lock.
-func againOnce(ctx context.Context, h Harness) error {
-	t, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
-	if err != nil {
-		return err
-	}
+func againOnce(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	t := steps.Get(ask(ctx, h.Store, key, driver.Low, false, driver.Published))
 	for range 5 {
 		for _, s := range []driver.Store{h.Store, h.Peer} {
-			if _, err := ask(ctx, s, key, driver.Low, true, driver.AlreadyProcessing); err != nil {
-				return err
-			}
+			steps.Get(ask(ctx, s, key, driver.Low, true, driver.AlreadyProcessing))
 		}
 	}
 	// A request without Again does not remove the mark.
-	if err := held(ctx, h.Store, t); err != nil {
-		return err
-	}
-	next, err := rerun(ctx, h.Peer, t, driver.Low)
-	if err != nil {
-		return err
-	}
-	if err := held(ctx, h.Store, next); err != nil {
-		return fmt.Errorf("during the other run: %w", err)
-	}
-	if err := newest(ctx, h.Store, key, next.Version); err != nil {
-		return fmt.Errorf("during the other run: %w", err)
-	}
-	if err := done(ctx, h.Store, t, false); err != nil {
-		return fmt.Errorf("the first run once more: %w", err)
-	}
-	if err := done(ctx, h.Store, next, true); err != nil {
-		return fmt.Errorf("the other run: %w", err)
-	}
+	steps.Do(held(ctx, h.Store, t))
+	next := steps.Get(rerun(ctx, h.Peer, t, driver.Low))
+	steps.Named(held(ctx, h.Store, next), "during the other run")
+	steps.Named(newest(ctx, h.Store, key, next.Version), "during the other run")
+	steps.Named(done(ctx, h.Store, t, false), "the first run once more")
+	steps.Named(done(ctx, h.Store, next, true), "the other run")
 	return free(ctx, h.Peer, key)
 }
 
 // againIsAskedOfTheHolder: a request that gets the lock leaves no mark on it.
-func againIsAskedOfTheHolder(ctx context.Context, h Harness) error {
-	t, err := ask(ctx, h.Store, "published", driver.Low, true, driver.Published)
-	if err != nil {
-		return err
-	}
-	if err := done(ctx, h.Store, t, true); err != nil {
-		return err
-	}
-	if _, err := ask(ctx, h.Store, "upgraded", driver.Low, false, driver.Published); err != nil {
-		return err
-	}
-	if t, err = ask(ctx, h.Store, "upgraded", driver.High, true, driver.Upgraded); err != nil {
-		return err
-	}
+func againIsAskedOfTheHolder(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	t := steps.Get(ask(ctx, h.Store, "published", driver.Low, true, driver.Published))
+	steps.Do(done(ctx, h.Store, t, true))
+	steps.Get(ask(ctx, h.Store, "upgraded", driver.Low, false, driver.Published))
+	t = steps.Get(ask(ctx, h.Store, "upgraded", driver.High, true, driver.Upgraded))
 	return done(ctx, h.Store, t, true)
 }
 
 // againPriority: the next run has the highest priority of the requests that asked for it, and
 // the TTL of that priority.
-func againPriority(ctx context.Context, h Harness) error {
+func againPriority(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for _, asked := range [][]driver.Priority{
 		{driver.Low, driver.Low}, {driver.Low, driver.High}, {driver.High, driver.Low},
 	} {
-		t, err := ask(ctx, h.Store, key, driver.High, false, driver.Published)
-		if err != nil {
-			return err
-		}
+		t := steps.Get(ask(ctx, h.Store, key, driver.High, false, driver.Published))
 		want := driver.Low
 		for _, p := range asked {
-			if _, err := ask(ctx, h.Peer, key, p, true, driver.AlreadyProcessing); err != nil {
-				return err
-			}
+			steps.Get(ask(ctx, h.Peer, key, p, true, driver.AlreadyProcessing))
 			if p == driver.High {
 				want = p
 			}
 		}
 		next, err := rerun(ctx, h.Store, t, want)
-		if err != nil {
-			return fmt.Errorf("after requests of %v: %w", asked, err)
-		}
-		if err := h.Backdate(ctx, key, ttl.Of(want)-5*minute); err != nil {
-			return err
-		}
-		if err := held(ctx, h.Peer, next); err != nil {
-			return fmt.Errorf("5 min before the other run's deadline: %w", err)
-		}
-		if err := h.Backdate(ctx, key, 5*minute); err != nil {
-			return err
-		}
-		if err := free(ctx, h.Store, key); err != nil {
-			return fmt.Errorf("after the deadline of a %s run: %w", want, err)
-		}
+		steps.Named(err, "after requests of %v", asked)
+		steps.Do(h.Backdate(ctx, key, ttl.Of(want)-5*minute))
+		steps.Named(held(ctx, h.Peer, next), "5 min before the other run's deadline")
+		steps.Do(h.Backdate(ctx, key, 5*minute))
+		steps.Named(free(ctx, h.Store, key), "after the deadline of a %s run", want)
 	}
 	return nil
 }
 
-func againMovesWithAnUpgrade(ctx context.Context, h Harness) error {
-	low, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
-	if err != nil {
-		return err
-	}
-	if _, err := ask(ctx, h.Peer, key, driver.Low, true, driver.AlreadyProcessing); err != nil {
-		return err
-	}
-	high, err := ask(ctx, h.Store, key, driver.High, false, driver.Upgraded)
-	if err != nil {
-		return err
-	}
-	if err := done(ctx, h.Store, low, false); err != nil {
-		return fmt.Errorf("the run that was upgraded: %w", err)
-	}
+func againMovesWithAnUpgrade(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	low := steps.Get(ask(ctx, h.Store, key, driver.Low, false, driver.Published))
+	steps.Get(ask(ctx, h.Peer, key, driver.Low, true, driver.AlreadyProcessing))
+	high := steps.Get(ask(ctx, h.Store, key, driver.High, false, driver.Upgraded))
+	steps.Named(done(ctx, h.Store, low, false), "the run that was upgraded")
 	next, err := rerun(ctx, h.Peer, high, driver.Low)
-	if err != nil {
-		return fmt.Errorf("the upgrade: %w", err)
-	}
+	steps.Named(err, "the upgrade")
 	return done(ctx, h.Peer, next, true)
 }
 
 // againEndsWithTheLock: a release and an expiry remove the mark.
-func againEndsWithTheLock(ctx context.Context, h Harness) error {
+func againEndsWithTheLock(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for _, ending := range []struct {
 		name string
 		end  func(t driver.Ticket) error
@@ -132,61 +83,34 @@ func againEndsWithTheLock(ctx context.Context, h Harness) error {
 		{"expiry", func(driver.Ticket) error { return h.Backdate(ctx, key, ttl.Low) }},
 		{"loss", func(driver.Ticket) error { return h.Lose(ctx, key) }},
 	} {
-		t, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
-		if err != nil {
-			return err
-		}
-		if _, err := ask(ctx, h.Peer, key, driver.Low, true, driver.AlreadyProcessing); err != nil {
-			return err
-		}
-		if err := ending.end(t); err != nil {
-			return err
-		}
+		t := steps.Get(ask(ctx, h.Store, key, driver.Low, false, driver.Published))
+		steps.Get(ask(ctx, h.Peer, key, driver.Low, true, driver.AlreadyProcessing))
+		steps.Do(ending.end(t))
 		next, err := ask(ctx, h.Peer, key, driver.Low, false, driver.Published)
-		if err != nil {
-			return fmt.Errorf("after a %s: %w", ending.name, err)
-		}
-		if err := done(ctx, h.Store, next, true); err != nil {
-			return fmt.Errorf("the run after a %s: %w", ending.name, err)
-		}
+		steps.Named(err, "after a %s", ending.name)
+		steps.Named(done(ctx, h.Store, next, true), "the run after a %s", ending.name)
 	}
 	return nil
 }
 
 // againLivesWithTheLock: a mark that is left early or late counts until the lock's deadline, an
 // extended one too.
-func againLivesWithTheLock(ctx context.Context, h Harness) error {
+func againLivesWithTheLock(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for _, late := range []bool{false, true} {
-		t, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
-		if err != nil {
-			return err
-		}
+		t := steps.Get(ask(ctx, h.Store, key, driver.Low, false, driver.Published))
 		if !late {
-			if _, err := ask(ctx, h.Peer, key, driver.Low, true, driver.AlreadyProcessing); err != nil {
-				return err
-			}
+			steps.Get(ask(ctx, h.Peer, key, driver.Low, true, driver.AlreadyProcessing))
 		}
-		if err := h.Backdate(ctx, key, ttl.Low-5*minute); err != nil {
-			return err
-		}
+		steps.Do(h.Backdate(ctx, key, ttl.Low-5*minute))
 		if late {
-			if _, err := ask(ctx, h.Peer, key, driver.Low, true, driver.AlreadyProcessing); err != nil {
-				return err
-			}
+			steps.Get(ask(ctx, h.Peer, key, driver.Low, true, driver.AlreadyProcessing))
 		}
-		if err := extended(ctx, h.Store, t, true); err != nil {
-			return err
-		}
-		if err := h.Backdate(ctx, key, ttl.Low-5*minute); err != nil {
-			return err
-		}
+		steps.Do(extended(ctx, h.Store, t, true))
+		steps.Do(h.Backdate(ctx, key, ttl.Low-5*minute))
 		next, err := rerun(ctx, h.Peer, t, driver.Low)
-		if err != nil {
-			return fmt.Errorf("a mark left late: %v: %w", late, err)
-		}
-		if err := release(ctx, h.Store, next, true); err != nil {
-			return err
-		}
+		steps.Named(err, "a mark left late: %v", late)
+		steps.Do(release(ctx, h.Store, next, true))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/millrace-go/millrace/coalesce/driver"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 const callers, rounds = 8, 10
@@ -51,7 +52,8 @@ func (c *tally) add(d driver.Decision) {
 }
 
 // concurrentRequests: of many concurrent requests, one publishes.
-func concurrentRequests(ctx context.Context, h Harness) error {
+func concurrentRequests(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for round := range rounds {
 		var c tally
 		err := together(h, func(_ int, s driver.Store) error {
@@ -64,20 +66,16 @@ func concurrentRequests(ctx context.Context, h Harness) error {
 		if err != nil || c.n[driver.Published] != 1 || c.n[driver.AlreadyProcessing] != callers-1 {
 			return fmt.Errorf("round %d: %v, %w; want one Published and %d AlreadyProcessing", round, c.n, orNil(err), callers-1)
 		}
-		if err := release(ctx, h.Store, c.winner, true); err != nil {
-			return err
-		}
+		steps.Do(release(ctx, h.Store, c.winner, true))
 	}
 	return nil
 }
 
 // concurrentUpgrades: of many high requests for a low lock, one upgrades it.
-func concurrentUpgrades(ctx context.Context, h Harness) error {
+func concurrentUpgrades(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for round := range rounds {
-		low, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
-		if err != nil {
-			return err
-		}
+		low := steps.Get(ask(ctx, h.Store, key, driver.Low, false, driver.Published))
 		var c tally
 		err = together(h, func(i int, s driver.Store) error {
 			p := driver.High
@@ -93,23 +91,17 @@ func concurrentUpgrades(ctx context.Context, h Harness) error {
 		if err != nil || c.n[driver.Upgraded] != 1 || c.n[driver.AlreadyProcessing] != callers-1 {
 			return fmt.Errorf("round %d: %v, %w; want one Upgraded and %d AlreadyProcessing", round, c.n, orNil(err), callers-1)
 		}
-		if err := release(ctx, h.Peer, low, false); err != nil {
-			return err
-		}
-		if err := release(ctx, h.Store, c.winner, true); err != nil {
-			return err
-		}
+		steps.Do(release(ctx, h.Peer, low, false))
+		steps.Do(release(ctx, h.Store, c.winner, true))
 	}
 	return nil
 }
 
 // concurrentRelease: of many concurrent releases exactly one succeeds.
-func concurrentRelease(ctx context.Context, h Harness) error {
+func concurrentRelease(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for round := range rounds {
-		t, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
-		if err != nil {
-			return err
-		}
+		t := steps.Get(ask(ctx, h.Store, key, driver.Low, false, driver.Published))
 		var n atomic.Int32
 		err = together(h, func(_ int, s driver.Store) error {
 			released, err := s.Release(ctx, t)
@@ -126,15 +118,11 @@ func concurrentRelease(ctx context.Context, h Harness) error {
 }
 
 // concurrentDone: of many calls that end a marked run, one begins the next run.
-func concurrentDone(ctx context.Context, h Harness) error {
+func concurrentDone(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for round := range rounds {
-		t, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
-		if err != nil {
-			return err
-		}
-		if _, err := ask(ctx, h.Peer, key, driver.Low, true, driver.AlreadyProcessing); err != nil {
-			return err
-		}
+		t := steps.Get(ask(ctx, h.Store, key, driver.Low, false, driver.Published))
+		steps.Get(ask(ctx, h.Peer, key, driver.Low, true, driver.AlreadyProcessing))
 		var mu sync.Mutex
 		var next []driver.Ticket
 		err = together(h, func(_ int, s driver.Store) error {
@@ -149,9 +137,7 @@ func concurrentDone(ctx context.Context, h Harness) error {
 		if err != nil || len(next) != 1 {
 			return fmt.Errorf("round %d: %d of %d ends succeeded, %w; want one", round, len(next), callers, orNil(err))
 		}
-		if err := done(ctx, h.Peer, next[0], true); err != nil {
-			return err
-		}
+		steps.Do(done(ctx, h.Peer, next[0], true))
 	}
 	return nil
 }

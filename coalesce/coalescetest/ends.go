@@ -5,29 +5,19 @@ import (
 	"fmt"
 
 	"github.com/millrace-go/millrace/coalesce/driver"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
-func releaseFrees(ctx context.Context, h Harness) error {
-	first, err := ask(ctx, h.Store, key, driver.High, false, driver.Published)
-	if err != nil {
-		return err
-	}
-	if err := release(ctx, h.Peer, first, true); err != nil {
-		return err
-	}
-	if err := release(ctx, h.Store, first, false); err != nil {
-		return fmt.Errorf("a second time: %w", err)
-	}
-	second, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
-	if err != nil {
-		return err
-	}
+func releaseFrees(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	first := steps.Get(ask(ctx, h.Store, key, driver.High, false, driver.Published))
+	steps.Do(release(ctx, h.Peer, first, true))
+	steps.Named(release(ctx, h.Store, first, false), "a second time")
+	second := steps.Get(ask(ctx, h.Store, key, driver.Low, false, driver.Published))
 	if second.Version <= first.Version {
 		return fmt.Errorf("after a release the version is %d after %d", second.Version, first.Version)
 	}
-	if err := release(ctx, h.Store, first, false); err != nil {
-		return fmt.Errorf("while another has the lock: %w", err)
-	}
+	steps.Named(release(ctx, h.Store, first, false), "while another has the lock")
 	return held(ctx, h.Peer, second)
 }
 
@@ -71,73 +61,44 @@ func doneCompares(ctx context.Context, h Harness) error {
 	return compares(ctx, h, func(t driver.Ticket) error { return done(ctx, h.Peer, t, false) })
 }
 
-func extendCompares(ctx context.Context, h Harness) error {
-	if err := compares(ctx, h, func(t driver.Ticket) error { return extended(ctx, h.Peer, t, false) }); err != nil {
-		return err
-	}
+func extendCompares(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	steps.Do(compares(ctx, h, func(t driver.Ticket) error { return extended(ctx, h.Peer, t, false) }))
 	// No call with a stranger moved the deadline.
-	if err := h.Backdate(ctx, key, ttl.Low-minute); err != nil {
-		return err
-	}
+	steps.Do(h.Backdate(ctx, key, ttl.Low-minute))
 	d, err := h.Store.Request(ctx, key, driver.Low, false, ttl)
 	if err != nil || d.Outcome != driver.AlreadyProcessing {
 		return fmt.Errorf("a minute before the deadline: %v, %w", d.Outcome, orNil(err))
 	}
 	for _, other := range strangers(d.Ticket) {
-		if err := extended(ctx, h.Store, other, false); err != nil {
-			return err
-		}
+		steps.Do(extended(ctx, h.Store, other, false))
 	}
-	if err := h.Backdate(ctx, key, minute); err != nil {
-		return err
-	}
+	steps.Do(h.Backdate(ctx, key, minute))
 	return free(ctx, h.Store, key)
 }
 
-func doneFrees(ctx context.Context, h Harness) error {
-	t, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
-	if err != nil {
-		return err
-	}
-	if err := done(ctx, h.Peer, t, true); err != nil {
-		return err
-	}
-	if err := done(ctx, h.Store, t, false); err != nil {
-		return fmt.Errorf("a second time: %w", err)
-	}
-	if err := newest(ctx, h.Store, key, t.Version); err != nil {
-		return fmt.Errorf("after the end: %w", err)
-	}
+func doneFrees(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	t := steps.Get(ask(ctx, h.Store, key, driver.Low, false, driver.Published))
+	steps.Do(done(ctx, h.Peer, t, true))
+	steps.Named(done(ctx, h.Store, t, false), "a second time")
+	steps.Named(newest(ctx, h.Store, key, t.Version), "after the end")
 	return free(ctx, h.Peer, key)
 }
 
 // extend: lock and version last their whole TTL from the extension on; a ticket that lost its
 // lock is not extended.
-func extend(ctx context.Context, h Harness) error {
-	t, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
-	if err != nil {
-		return err
-	}
+func extend(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	t := steps.Get(ask(ctx, h.Store, key, driver.Low, false, driver.Published))
 	// Four times 15 min of 20, past the version's hour too.
 	for range 4 {
-		if err := h.Backdate(ctx, key, ttl.Low-5*minute); err != nil {
-			return err
-		}
-		if err := extended(ctx, h.Peer, t, true); err != nil {
-			return err
-		}
-		if err := held(ctx, h.Store, t); err != nil {
-			return fmt.Errorf("after an extension: %w", err)
-		}
-		if err := newest(ctx, h.Store, key, t.Version); err != nil {
-			return fmt.Errorf("after an extension: %w", err)
-		}
+		steps.Do(h.Backdate(ctx, key, ttl.Low-5*minute))
+		steps.Do(extended(ctx, h.Peer, t, true))
+		steps.Named(held(ctx, h.Store, t), "after an extension")
+		steps.Named(newest(ctx, h.Store, key, t.Version), "after an extension")
 	}
-	if err := h.Backdate(ctx, key, ttl.Low); err != nil {
-		return err
-	}
-	if err := extended(ctx, h.Store, t, false); err != nil {
-		return fmt.Errorf("after the deadline: %w", err)
-	}
+	steps.Do(h.Backdate(ctx, key, ttl.Low))
+	steps.Named(extended(ctx, h.Store, t, false), "after the deadline")
 	return free(ctx, h.Store, key)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/millrace-go/millrace/coalesce/driver"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 // odd returns keys that a store may confuse, or that break a hash tag.
@@ -20,41 +21,29 @@ func odd() []string {
 }
 
 // keys: every key has its own lock, mark and version.
-func keys(ctx context.Context, h Harness) error {
+func keys(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	tickets := map[string]driver.Ticket{}
 	for _, key := range odd() {
-		t, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
-		if err != nil {
-			return err
-		}
+		t := steps.Get(ask(ctx, h.Store, key, driver.Low, false, driver.Published))
 		tickets[key] = t
 	}
 	for _, key := range odd() {
-		if err := held(ctx, h.Peer, tickets[key]); err != nil {
-			return fmt.Errorf("key %.40q: %w", key, err)
-		}
-		if err := newest(ctx, h.Peer, key, tickets[key].Version); err != nil {
-			return err
-		}
+		steps.Named(held(ctx, h.Peer, tickets[key]), "key %.40q", key)
+		steps.Do(newest(ctx, h.Peer, key, tickets[key].Version))
 	}
 	for i, key := range odd() {
 		if i%2 == 0 {
-			if _, err := ask(ctx, h.Store, key, driver.Low, true, driver.AlreadyProcessing); err != nil {
-				return err
-			}
+			steps.Get(ask(ctx, h.Store, key, driver.Low, true, driver.AlreadyProcessing))
 		}
 	}
 	for i, key := range odd() {
 		if i%2 == 0 {
 			next, err := rerun(ctx, h.Store, tickets[key], driver.Low)
-			if err != nil {
-				return fmt.Errorf("key %.40q: %w", key, err)
-			}
+			steps.Named(err, "key %.40q", key)
 			tickets[key] = next
 		}
-		if err := done(ctx, h.Peer, tickets[key], true); err != nil {
-			return fmt.Errorf("key %.40q: %w", key, err)
-		}
+		steps.Named(done(ctx, h.Peer, tickets[key], true), "key %.40q", key)
 	}
 	return nil
 }
@@ -90,16 +79,15 @@ func arguments(ctx context.Context, h Harness) error {
 }
 
 // cancelledContext: a call with an ended context does nothing.
-func cancelledContext(ctx context.Context, h Harness) error {
+func cancelledContext(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	if _, err := h.Store.Request(ended, key, driver.High, false, ttl); !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("a cancelled Request: %w; want context.Canceled", orNil(err))
 	}
 	t, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
-	if err != nil {
-		return fmt.Errorf("after a cancelled Request: %w", err)
-	}
+	steps.Named(err, "after a cancelled Request")
 	_, release := h.Store.Release(ended, t)
 	_, done := h.Store.Done(ended, t, ttl)
 	_, extend := h.Store.Extend(ended, t, ttl)

@@ -5,34 +5,27 @@ import (
 	"fmt"
 
 	"github.com/millrace-go/millrace/coalesce/driver"
+	"github.com/millrace-go/millrace/internal/steps"
 )
 
 // versionsGrow: versions grow over every way in which a run can end, from every instance.
-func versionsGrow(ctx context.Context, h Harness) error {
+func versionsGrow(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	last := int64(0)
 	for i := range 40 {
 		s := h.Store
 		if i%2 == 1 {
 			s = h.Peer
 		}
-		t, err := ask(ctx, s, key, driver.Low, false, driver.Published)
-		if err != nil {
-			return err
-		}
+		t := steps.Get(ask(ctx, s, key, driver.Low, false, driver.Published))
 		versions := []int64{t.Version}
 		if i%4 == 0 {
-			if t, err = ask(ctx, h.Peer, key, driver.High, false, driver.Upgraded); err != nil {
-				return err
-			}
+			t = steps.Get(ask(ctx, h.Peer, key, driver.High, false, driver.Upgraded))
 			versions = append(versions, t.Version)
 		}
 		if i%4 == 1 {
-			if _, err := ask(ctx, s, key, driver.Low, true, driver.AlreadyProcessing); err != nil {
-				return err
-			}
-			if t, err = rerun(ctx, h.Store, t, driver.Low); err != nil {
-				return err
-			}
+			steps.Get(ask(ctx, s, key, driver.Low, true, driver.AlreadyProcessing))
+			t = steps.Get(rerun(ctx, h.Store, t, driver.Low))
 			versions = append(versions, t.Version)
 		}
 		for _, v := range versions {
@@ -59,61 +52,29 @@ func versionsGrow(ctx context.Context, h Harness) error {
 }
 
 // current: the newest version, also after its run has ended.
-func current(ctx context.Context, h Harness) error {
-	if err := newest(ctx, h.Store, key, 0); err != nil {
-		return fmt.Errorf("before the first request: %w", err)
-	}
-	low, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
-	if err != nil {
-		return err
-	}
-	if err := newest(ctx, h.Peer, key, low.Version); err != nil {
-		return err
-	}
-	high, err := ask(ctx, h.Store, key, driver.High, false, driver.Upgraded)
-	if err != nil {
-		return err
-	}
-	if err := newest(ctx, h.Peer, key, high.Version); err != nil {
-		return fmt.Errorf("after an upgrade: %w", err)
-	}
-	if err := release(ctx, h.Store, high, true); err != nil {
-		return err
-	}
-	if err := newest(ctx, h.Peer, key, high.Version); err != nil {
-		return fmt.Errorf("after a release: %w", err)
-	}
+func current(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	steps.Named(newest(ctx, h.Store, key, 0), "before the first request")
+	low := steps.Get(ask(ctx, h.Store, key, driver.Low, false, driver.Published))
+	steps.Do(newest(ctx, h.Peer, key, low.Version))
+	high := steps.Get(ask(ctx, h.Store, key, driver.High, false, driver.Upgraded))
+	steps.Named(newest(ctx, h.Peer, key, high.Version), "after an upgrade")
+	steps.Do(release(ctx, h.Store, high, true))
+	steps.Named(newest(ctx, h.Peer, key, high.Version), "after a release")
 	return newest(ctx, h.Store, "another", 0)
 }
 
 // versionExpires: a version expires after its TTL, which each new version restarts.
-func versionExpires(ctx context.Context, h Harness) error {
-	if err := free(ctx, h.Store, key); err != nil {
-		return err
-	}
-	if err := h.Backdate(ctx, key, ttl.Version-5*minute); err != nil {
-		return err
-	}
-	t, err := ask(ctx, h.Store, key, driver.Low, false, driver.Published)
-	if err != nil {
-		return err
-	}
-	if err := h.Backdate(ctx, key, ttl.Version-5*minute); err != nil {
-		return err
-	}
-	if err := newest(ctx, h.Peer, key, t.Version); err != nil {
-		return fmt.Errorf("5 min before its deadline: %w", err)
-	}
-	if err := h.Backdate(ctx, key, 5*minute); err != nil {
-		return err
-	}
-	if err := newest(ctx, h.Peer, key, 0); err != nil {
-		return fmt.Errorf("after its deadline: %w", err)
-	}
-	next, err := ask(ctx, h.Peer, key, driver.Low, false, driver.Published)
-	if err != nil {
-		return err
-	}
+func versionExpires(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	steps.Do(free(ctx, h.Store, key))
+	steps.Do(h.Backdate(ctx, key, ttl.Version-5*minute))
+	t := steps.Get(ask(ctx, h.Store, key, driver.Low, false, driver.Published))
+	steps.Do(h.Backdate(ctx, key, ttl.Version-5*minute))
+	steps.Named(newest(ctx, h.Peer, key, t.Version), "5 min before its deadline")
+	steps.Do(h.Backdate(ctx, key, 5*minute))
+	steps.Named(newest(ctx, h.Peer, key, 0), "after its deadline")
+	next := steps.Get(ask(ctx, h.Peer, key, driver.Low, false, driver.Published))
 	if next.Version <= t.Version {
 		return fmt.Errorf("after the counter's deadline the version is %d after %d", next.Version, t.Version)
 	}
@@ -122,33 +83,22 @@ func versionExpires(ctx context.Context, h Harness) error {
 
 // lostState: after a loss the key is free, its current version is unknown, an earlier ticket
 // holds no lock, and new versions are higher.
-func lostState(ctx context.Context, h Harness) error {
+func lostState(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	last := driver.Ticket{}
 	for i := range 10 {
 		t, err := ask(ctx, h.Store, key, driver.High, false, driver.Published)
-		if err != nil {
-			return fmt.Errorf("after loss %d: %w", i, err)
-		}
+		steps.Named(err, "after loss %d", i)
 		if t.Version <= last.Version {
 			return fmt.Errorf("after loss %d the version is %d after %d", i, t.Version, last.Version)
 		}
 		if last.Version > 0 {
-			if err := release(ctx, h.Peer, last, false); err != nil {
-				return fmt.Errorf("a ticket from before loss %d: %w", i, err)
-			}
-			if err := held(ctx, h.Peer, t); err != nil {
-				return fmt.Errorf("after loss %d: %w", i, err)
-			}
+			steps.Named(release(ctx, h.Peer, last, false), "a ticket from before loss %d", i)
+			steps.Named(held(ctx, h.Peer, t), "after loss %d", i)
 		}
-		if err := h.Lose(ctx, key); err != nil {
-			return err
-		}
-		if err := newest(ctx, h.Peer, key, 0); err != nil {
-			return fmt.Errorf("after loss %d: %w", i+1, err)
-		}
-		if err := extended(ctx, h.Store, t, false); err != nil {
-			return fmt.Errorf("after loss %d: %w", i+1, err)
-		}
+		steps.Do(h.Lose(ctx, key))
+		steps.Named(newest(ctx, h.Peer, key, 0), "after loss %d", i+1)
+		steps.Named(extended(ctx, h.Store, t, false), "after loss %d", i+1)
 		last = t
 	}
 	return nil
