@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/millrace-go/millrace/conformance"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/sse/driver"
 )
 
@@ -21,17 +22,12 @@ func ghostCases() []conformance.Case[CapHarness] {
 					return fmt.Errorf("%s renews its lease and is not alive: %+v, %v", i, live, err)
 				}
 			}
-			if err := p.Cap.Resign(p.ctx, resigned); err != nil {
-				return fmt.Errorf("resign: %w", err)
-			}
+			steps.Named(p.Cap.Resign(p.ctx, resigned), "resign")
 			p.Advance(pause)
-			if _, err := p.Cap.Renew(p.ctx, back, long); err != nil {
-				return fmt.Errorf("renew a lease that ended: %w", err)
-			}
+			_, err := p.Cap.Renew(p.ctx, back, long)
+			steps.Named(err, "renew a lease that ended")
 			live, err := p.Cap.Renew(p.ctx, p.instance, long)
-			if err != nil {
-				return fmt.Errorf("renew: %w", err)
-			}
+			steps.Named(err, "renew")
 			for i, want := range map[string]bool{dead: false, back: true, resigned: false, p.instance: true} {
 				if slices.Contains(live.Instances, i) != want {
 					return fmt.Errorf("%s is alive: %v (%+v)", i, !want, live)
@@ -43,21 +39,16 @@ func ghostCases() []conformance.Case[CapHarness] {
 			return nil
 		}),
 		capCase("too-old-is-a-ghost", func(p *player) error {
-			if err := p.opens("1", "2", "3"); err != nil {
-				return err
-			}
+			steps.Do(p.opens("1", "2", "3"))
 			p.Advance(pause)
 			got, err := p.open(driver.Rules{Max: 3, Lifetime: short}, p.conn("4"))
 			if err != nil || len(got.Evicted) != 0 || got.Ghosts != 3 {
 				return fmt.Errorf("to three ghosts comes a fourth, and is answered %+v, %v", got, err)
 			}
-			if err := p.registered("4"); err != nil {
-				return err
-			}
+			steps.Do(p.registered("4"))
 			// That evicted no stream.
-			if _, err := p.open(three, p.conn("1")); err != nil {
-				return fmt.Errorf("the tab of a ghost comes back: %w", err)
-			}
+			_, err = p.open(three, p.conn("1"))
+			steps.Named(err, "the tab of a ghost comes back")
 			return nil
 		}),
 		capCase("of-a-dead-instance-is-a-ghost", deadInstance),
@@ -65,14 +56,10 @@ func ghostCases() []conformance.Case[CapHarness] {
 			// An instance that began after the list was read is not on it.
 			p.Advance(pause)
 			young := name("instance")
-			if _, err := p.Cap.Renew(p.ctx, young, long); err != nil {
-				return err
-			}
+			steps.Get(p.Cap.Renew(p.ctx, young, long))
 			mine := p.instance
 			p.instance = young
-			if err := p.opens("1", "2", "3"); err != nil {
-				return err
-			}
+			steps.Do(p.opens("1", "2", "3"))
 			victim := p.conn("1")
 			p.instance = mine
 			got, err := p.open(three, p.conn("4"))
@@ -88,30 +75,19 @@ func ghostCases() []conformance.Case[CapHarness] {
 // deadInstance: of two instances one does not renew its lease.
 func deadInstance(p *player) error {
 	mine, dead := p.instance, name("instance")
-	if _, err := p.Cap.Renew(p.ctx, dead, short); err != nil {
-		return err
-	}
+	steps.Get(p.Cap.Renew(p.ctx, dead, short))
 	p.instance = dead
-	if err := p.opens("1", "2"); err != nil {
-		return err
-	}
+	steps.Do(p.opens("1", "2"))
 	p.instance = mine
-	if err := p.opens("3"); err != nil {
-		return err
-	}
+	steps.Do(p.opens("3"))
 	p.Advance(pause + p.Margin)
-	live, err := p.Cap.Renew(p.ctx, mine, long)
-	if err != nil {
-		return err
-	}
+	live := steps.Get(p.Cap.Renew(p.ctx, mine, long))
 	p.live = live
 	got, err := p.open(three, p.conn("4"))
 	if err != nil || got.Ghosts != 2 || len(got.Evicted) != 0 {
 		return fmt.Errorf("two are of a dead instance, and opening another answers %+v, %v", got, err)
 	}
-	if err := first(p.opens("5"), p.expect(three, "6", "3")); err != nil {
-		return fmt.Errorf("after the ghosts: %w", err)
-	}
+	steps.Named(first(p.opens("5"), p.expect(three, "6", "3")), "after the ghosts")
 	return p.registered("4", "5", "6")
 }
 
@@ -121,12 +97,8 @@ func sweep(p *player) error {
 	mine, dead, base := p.instance, name("instance"), p.member
 	// A member without an entry, of which an evicted tab is remembered.
 	evicted, last := p.conn("1"), p.conn("2")
-	if err := first(p.opens("1"), p.expect(driver.Rules{Max: 1, Lifetime: long}, "2", "1"), p.Cap.Close(p.ctx, []driver.Conn{last})); err != nil {
-		return err
-	}
-	if _, err := p.Cap.Renew(p.ctx, dead, short); err != nil {
-		return err
-	}
+	steps.Do(first(p.opens("1"), p.expect(driver.Rules{Max: 1, Lifetime: long}, "2", "1"), p.Cap.Close(p.ctx, []driver.Conn{last})))
+	steps.Get(p.Cap.Renew(p.ctx, dead, short))
 	var ghosts, others []driver.Conn
 	for i := range members {
 		p.member = fmt.Sprint(base, i)
@@ -135,31 +107,20 @@ func sweep(p *player) error {
 		p.instance = mine
 		others = append(others, p.conn("2"))
 		for _, c := range []driver.Conn{ghosts[i], others[i]} {
-			if _, err := p.Cap.Open(p.ctx, three, p.live, c); err != nil {
-				return err
-			}
+			steps.Get(p.Cap.Open(p.ctx, three, p.live, c))
 		}
 	}
 	p.Advance(pause + p.Margin)
-	live, err := p.Cap.Renew(p.ctx, mine, long)
-	if err != nil {
-		return err
-	}
+	live := steps.Get(p.Cap.Renew(p.ctx, mine, long))
 	// An instance that began after the list was read is not on it.
 	p.instance, p.member = name("instance"), name("member")
 	others = append(others, p.conn("1"))
-	if _, err := p.Cap.Renew(p.ctx, p.instance, long); err != nil {
-		return err
-	}
-	if err := p.opens("1"); err != nil {
-		return err
-	}
+	steps.Get(p.Cap.Renew(p.ctx, p.instance, long))
+	steps.Do(p.opens("1"))
 	removed, from := 0, ""
 	for {
 		swept, err := p.Cap.Sweep(p.ctx, three, live, from)
-		if err != nil {
-			return fmt.Errorf("sweep from %q: %w", from, err)
-		}
+		steps.Named(err, "sweep from %q", from)
 		removed += swept.Removed
 		if swept.Done {
 			break
@@ -175,8 +136,6 @@ func sweep(p *player) error {
 	if missing, err := p.Cap.Gone(p.ctx, others); err != nil || len(missing) != 0 {
 		return fmt.Errorf("a sweep took %v, who live, %v", missing, err)
 	}
-	if err := p.refused(evicted); err != nil {
-		return fmt.Errorf("after a sweep: %w", err)
-	}
+	steps.Named(p.refused(evicted), "after a sweep")
 	return p.Cap.Close(p.ctx, others)
 }

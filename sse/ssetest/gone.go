@@ -5,28 +5,21 @@ import (
 	"slices"
 
 	"github.com/millrace-go/millrace/conformance"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/sse/driver"
 )
 
 func goneCases() []conformance.Case[CapHarness] {
 	return []conformance.Case[CapHarness]{
 		capCase("gone-says-why", func(p *player) error {
-			if err := first(p.opens("1", "2", "3"), p.expect(three, "4", "1")); err != nil {
-				return err
-			}
+			steps.Do(first(p.opens("1", "2", "3"), p.expect(three, "4", "1")))
 			back := p.conn("5")
 			back.Token = p.conn("2").Token
-			if _, err := p.open(three, back); err != nil {
-				return err
-			}
-			if err := p.Cap.Close(p.ctx, []driver.Conn{p.conn("3")}); err != nil {
-				return err
-			}
+			steps.Get(p.open(three, back))
+			steps.Do(p.Cap.Close(p.ctx, []driver.Conn{p.conn("3")}))
 			stranger := driver.Conn{Member: name("nobody"), ID: "x.1", Token: "t"}
 			got, err := p.Cap.Gone(p.ctx, []driver.Conn{p.conn("4"), p.conn("1"), p.conn("2"), stranger, p.conn("3"), back})
-			if err != nil {
-				return fmt.Errorf("gone: %w", err)
-			}
+			steps.Named(err, "gone")
 			want := []driver.Missing{
 				{Conn: p.conn("1"), Evicted: true}, {Conn: p.conn("2"), Evicted: true},
 				{Conn: stranger}, {Conn: p.conn("3")},
@@ -46,18 +39,14 @@ func goneCases() []conformance.Case[CapHarness] {
 			for i := range driver.MaxConns {
 				c := driver.Conn{Member: fmt.Sprint(p.member, i), ID: p.conn(fmt.Sprint(i)).ID, Token: "t"}
 				if conns = append(conns, c); i%2 == 0 {
-					if _, err := p.Cap.Open(p.ctx, three, p.live, c); err != nil {
-						return err
-					}
+					steps.Get(p.Cap.Open(p.ctx, three, p.live, c))
 				}
 			}
 			missing := func() (int, error) { m, err := p.Cap.Gone(p.ctx, conns); return len(m), err }
 			if n, err := missing(); err != nil || n != driver.MaxConns/2 {
 				return fmt.Errorf("%d of %d are gone, %v; want every other", n, len(conns), err)
 			}
-			if err := p.Cap.Close(p.ctx, conns); err != nil {
-				return fmt.Errorf("close: %w", err)
-			}
+			steps.Named(p.Cap.Close(p.ctx, conns), "close")
 			if n, err := missing(); err != nil || n != driver.MaxConns {
 				return fmt.Errorf("after all were closed %d of %d are gone, %v", n, len(conns), err)
 			}

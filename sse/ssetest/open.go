@@ -7,26 +7,21 @@ import (
 	"sync"
 
 	"github.com/millrace-go/millrace/conformance"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/sse/driver"
 )
 
 func openCases() []conformance.Case[CapHarness] {
 	return []conformance.Case[CapHarness]{
 		capCase("up-to-the-cap-nobody-goes", func(p *player) error {
-			if err := p.opens("1", "2", "3"); err != nil {
-				return err
-			}
+			steps.Do(p.opens("1", "2", "3"))
 			return p.registered("1", "2", "3")
 		}),
 		capCase("one-too-many-evicts-the-oldest", func(p *player) error {
 			// Names are in another order than time.
-			if err := p.opens("9", "5", "7"); err != nil {
-				return err
-			}
+			steps.Do(p.opens("9", "5", "7"))
 			for _, step := range []struct{ opens, evicts string }{{"1", "9"}, {"8", "5"}, {"2", "7"}, {"3", "1"}} {
-				if err := p.expect(three, step.opens, step.evicts); err != nil {
-					return err
-				}
+				steps.Do(p.expect(three, step.opens, step.evicts))
 			}
 			return p.registered("8", "2", "3")
 		}),
@@ -39,43 +34,27 @@ func openCases() []conformance.Case[CapHarness] {
 				if last != "" {
 					victims = []string{last}
 				}
-				if err := p.expect(driver.Rules{Max: 1, Lifetime: long}, n, victims...); err != nil {
-					return err
-				}
+				steps.Do(p.expect(driver.Rules{Max: 1, Lifetime: long}, n, victims...))
 				last = n
 			}
 			return p.registered(last)
 		}),
 		capCase("a-lower-cap-evicts-several", func(p *player) error {
-			if err := p.opens("3", "1", "2"); err != nil {
-				return err
-			}
-			if err := p.expect(driver.Rules{Max: 1, Lifetime: long}, "4", "3", "1", "2"); err != nil {
-				return err
-			}
+			steps.Do(p.opens("3", "1", "2"))
+			steps.Do(p.expect(driver.Rules{Max: 1, Lifetime: long}, "4", "3", "1", "2"))
 			return p.registered("4")
 		}),
 		capCase("opening-again-changes-nothing", func(p *player) error {
-			if err := p.opens("1", "2", "3", "1"); err != nil {
-				return err
-			}
-			if err := p.expect(three, "4", "1"); err != nil {
-				return fmt.Errorf("a connection that was opened again is not as old as it was: %w", err)
-			}
+			steps.Do(p.opens("1", "2", "3", "1"))
+			steps.Named(p.expect(three, "4", "1"), "a connection that was opened again is not as old as it was")
 			return p.registered("2", "3", "4")
 		}),
 		capCase("members-are-apart", func(p *player) error {
-			if err := p.opens("1", "2", "3"); err != nil {
-				return err
-			}
+			steps.Do(p.opens("1", "2", "3"))
 			mine := p.member
 			p.member = mine + "2"
-			if err := p.opens("1", "4"); err != nil {
-				return err
-			}
-			if err := p.Cap.Close(p.ctx, []driver.Conn{p.conn("1")}); err != nil {
-				return err
-			}
+			steps.Do(p.opens("1", "4"))
+			steps.Do(p.Cap.Close(p.ctx, []driver.Conn{p.conn("1")}))
 			p.member = mine
 			p.opened = p.opened[:3]
 			return p.registered("1", "2", "3")
@@ -84,28 +63,19 @@ func openCases() []conformance.Case[CapHarness] {
 			mine := p.member
 			for _, odd := range []string{"{a}", "}{", "a b", "ü:*?[x]", "a\x00b", "a\nb", `"'\`} {
 				p.member, p.opened = odd+mine, nil
-				if err := first(p.opens("1", "2", "3"), p.expect(three, "4", "1"), p.registered("2", "3", "4")); err != nil {
-					return fmt.Errorf("member %q: %w", p.member, err)
-				}
+				steps.Named(first(p.opens("1", "2", "3"), p.expect(three, "4", "1"), p.registered("2", "3", "4")), "member %q", p.member)
 			}
 			return nil
 		}),
 		capCase("close-gives-the-place-back", func(p *player) error {
-			if err := p.opens("1", "2", "3"); err != nil {
-				return err
-			}
-			if err := p.Cap.Close(p.ctx, []driver.Conn{p.conn("2"), p.conn("never"), {Member: name("nobody"), ID: "x.1", Token: "t"}}); err != nil {
-				return fmt.Errorf("close: %w", err)
-			}
-			if err := first(p.registered("1", "3"), p.opens("4"), p.registered("1", "3", "4")); err != nil {
-				return err
-			}
+			steps.Do(p.opens("1", "2", "3"))
+			steps.Named(p.Cap.Close(p.ctx, []driver.Conn{p.conn("2"), p.conn("never"), {Member: name("nobody"), ID: "x.1", Token: "t"}}), "close")
+			steps.Do(first(p.registered("1", "3"), p.opens("4"), p.registered("1", "3", "4")))
 			// The tab that closed its stream was not evicted.
 			again := p.conn("5")
 			again.Token = p.conn("2").Token
-			if _, err := p.open(three, again); err != nil {
-				return fmt.Errorf("a tab that closed its stream opens another: %w", err)
-			}
+			_, err := p.open(three, again)
+			steps.Named(err, "a tab that closed its stream opens another")
 			return p.registered("3", "4", "5")
 		}),
 		capCase("openings-race", raceToOpen),
@@ -139,9 +109,7 @@ func raceToOpen(p *player) error {
 		return fmt.Errorf("open: %w", failed)
 	}
 	missing, err := p.Cap.Gone(p.ctx, conns)
-	if err != nil {
-		return fmt.Errorf("gone: %w", err)
-	}
+	steps.Named(err, "gone")
 	if left := many - len(missing); left != three.Max {
 		return fmt.Errorf("%d are registered", left)
 	}

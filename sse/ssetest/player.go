@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/sse/driver"
 )
 
@@ -108,12 +109,12 @@ func first(errs ...error) error {
 	return nil
 }
 
+// capCase is a case that is made of steps.
 func capCase(name string, run func(p *player) error) conformance.Case[CapHarness] {
-	return conformance.Case[CapHarness]{Name: name, Run: func(ctx context.Context, h CapHarness) error {
+	return conformance.Case[CapHarness]{Name: name, Run: func(ctx context.Context, h CapHarness) (err error) {
+		defer steps.End(&err)
 		p, err := play(ctx, h)
-		if err != nil {
-			return fmt.Errorf("renew: %w", err)
-		}
+		steps.Named(err, "renew")
 		return run(p)
 	}}
 }
