@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/driver"
 )
@@ -94,26 +95,18 @@ func (h *history) bounds(p *driver.Plan) error {
 
 // boundOverHistories asks at random while failures happen: state is lost, the clock is set
 // back, permits are given back. The clock never steps forward.
-func boundOverHistories(ctx context.Context, h Harness) error {
+func boundOverHistories(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for _, l := range []ratelimit.Limits{
 		limits, {HardLimit: 40, Rate: 20, LowRate: 15}, {HardLimit: 2000, Rate: 1000, LowRate: 10, Burst: 300},
 		strict, {HardLimit: 10, Rate: 7, LowRate: 3, Strict: true},
 	} {
 		for seed := range uint64(2) {
-			if err := h.Lose(ctx); err != nil {
-				return err
-			}
-			p, err := full(ctx, h, l)
-			if err != nil {
-				return err
-			}
+			steps.Do(h.Lose(ctx))
+			p := steps.Get(full(ctx, h, l))
 			hist := &history{p: p}
-			if err := hist.play(ctx, seed); err != nil {
-				return err
-			}
-			if err := hist.bounds(p.plan); err != nil {
-				return fmt.Errorf("%+v, history %d: %w", l, seed, err)
-			}
+			steps.Do(hist.play(ctx, seed))
+			steps.Named(hist.bounds(p.plan), "%+v, history %d", l, seed)
 			if len(hist.uses) == 0 {
 				return fmt.Errorf("%+v, history %d: nothing was granted", l, seed)
 			}
@@ -177,33 +170,22 @@ func (h *history) maybeReturn() error {
 
 // boundWithReturns takes a burst, uses the refill, and gives the burst back in the last moment
 // to use it as well: the size of a permit must not be both refilled and given back.
-func boundWithReturns(ctx context.Context, h Harness) error {
+func boundWithReturns(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for _, l := range []ratelimit.Limits{limits, {HardLimit: 2000, Rate: 1000, Burst: 10}, strict} {
-		p, err := full(ctx, h, l)
-		if err != nil {
-			return err
-		}
+		p := steps.Get(full(ctx, h, l))
 		hist := &history{p: p}
 		for range 8 {
-			g, err := p.ask(driver.Run{Priority: high, Size: 1, Count: p.plan.Burst})
-			if err != nil {
-				return err
-			}
+			g := steps.Get(p.ask(driver.Run{Priority: high, Size: 1, Count: p.plan.Burst}))
 			hist.pass(p.plan.Delay)
-			if err := hist.take(driver.Run{Priority: high, Size: 1, Count: 2 * p.plan.Burst}); err != nil {
-				return err
-			}
+			steps.Do(hist.take(driver.Run{Priority: high, Size: 1, Count: 2 * p.plan.Burst}))
 			for range g.Runs[0].Granted {
 				if err := p.giveBack(driver.Returned{Priority: high, Size: 1, At: g.At}); err != nil {
 					return err
 				}
 			}
-			if err := hist.take(driver.Run{Priority: high, Size: 1, Count: 2 * p.plan.Burst}); err != nil {
-				return err
-			}
-			if err := hist.bounds(p.plan); err != nil {
-				return fmt.Errorf("%+v: %w", l, err)
-			}
+			steps.Do(hist.take(driver.Run{Priority: high, Size: 1, Count: 2 * p.plan.Burst}))
+			steps.Named(hist.bounds(p.plan), "%+v", l)
 			hist.pass(2 * p.plan.Window)
 		}
 	}
@@ -212,18 +194,13 @@ func boundWithReturns(ctx context.Context, h Harness) error {
 
 // strictIsUsedFully takes all it can at each ms for some windows, and the beginning of one
 // more.
-func strictIsUsedFully(ctx context.Context, h Harness) error {
-	p, err := full(ctx, h, strict)
-	if err != nil {
-		return err
-	}
+func strictIsUsedFully(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	p := steps.Get(full(ctx, h, strict))
 	const windows = 2
 	got := 0
 	for range windows*int(p.plan.Window/time.Millisecond) + p.plan.Rate/3 + 1 {
-		n, err := p.take(high, 3)
-		if err != nil {
-			return err
-		}
+		n := steps.Get(p.take(high, 3))
 		got += n
 		h.Move(time.Millisecond)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-go/millrace/conformance"
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/driver"
 )
@@ -27,12 +28,10 @@ func bucketCases() []testCase {
 	}
 }
 
-func missingIsEmpty(ctx context.Context, h Harness) error {
-	p, err := newPlayer(ctx, h, limits)
-	if err != nil {
-		return err
-	}
-	return steps(
+func missingIsEmpty(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	p := steps.Get(newPlayer(ctx, h, limits))
+	return inTurn(
 		func() error { return p.expect("at first", high, 1, 0) },
 		func() error { return p.fill() },
 		func() error { return p.expect("full", high, 1, 1) },
@@ -46,12 +45,10 @@ func missingIsEmpty(ctx context.Context, h Harness) error {
 	)
 }
 
-func burstIsTheMost(ctx context.Context, h Harness) error {
-	p, err := full(ctx, h, limits)
-	if err != nil {
-		return err
-	}
-	return steps(
+func burstIsTheMost(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	p := steps.Get(full(ctx, h, limits))
+	return inTurn(
 		func() error { return p.remains("after an hour", p.plan.LowBurst, p.plan.Burst) },
 		func() error { return p.expect("then", high, 100, 0) },
 		func() error { h.Move(time.Hour); return p.expect("an hour later", low, 100, p.plan.LowBurst) },
@@ -67,21 +64,14 @@ func burstIsTheMost(ctx context.Context, h Harness) error {
 }
 
 // refill counts the refill, which is never rounded up.
-func refill(ctx context.Context, h Harness) error {
-	p, err := full(ctx, h, limits)
-	if err != nil {
-		return err
-	}
-	if err := p.expect("full", high, 1000, p.plan.Burst); err != nil {
-		return err
-	}
+func refill(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	p := steps.Get(full(ctx, h, limits))
+	steps.Do(p.expect("full", high, 1000, p.plan.Burst))
 	got := 0
 	for range 500 {
 		h.Move(777 * time.Microsecond)
-		n, err := p.take(high, 10)
-		if err != nil {
-			return err
-		}
+		n := steps.Get(p.take(high, 10))
 		got += n
 	}
 	if want := 500 * 777 * p.plan.Rate / 1_000_000; got != want {
@@ -90,25 +80,16 @@ func refill(ctx context.Context, h Harness) error {
 	return nil
 }
 
-func lowLeavesTheReserve(ctx context.Context, h Harness) error {
-	p, err := full(ctx, h, limits)
-	if err != nil {
-		return err
-	}
-	if err := p.expect("a flood of low", low, 5000, p.plan.LowBurst); err != nil {
-		return err
-	}
-	if err := p.expect("high after it", high, 5000, p.plan.Burst-p.plan.LowBurst); err != nil {
-		return err
-	}
+func lowLeavesTheReserve(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	p := steps.Get(full(ctx, h, limits))
+	steps.Do(p.expect("a flood of low", low, 5000, p.plan.LowBurst))
+	steps.Do(p.expect("high after it", high, 5000, p.plan.Burst-p.plan.LowBurst))
 	// In the long run low gets its rate, and high the difference.
 	var got [2]int
 	for range 1000 {
 		h.Move(time.Millisecond)
-		g, err := p.ask(driver.Run{Priority: low, Size: 1, Count: 5}, driver.Run{Priority: high, Size: 1, Count: 5})
-		if err != nil {
-			return err
-		}
+		g := steps.Get(p.ask(driver.Run{Priority: low, Size: 1, Count: 5}, driver.Run{Priority: high, Size: 1, Count: 5}))
 		got[low] += g.Runs[0].Granted
 		got[high] += g.Runs[1].Granted
 	}
@@ -118,12 +99,10 @@ func lowLeavesTheReserve(ctx context.Context, h Harness) error {
 	return nil
 }
 
-func refusedLowCostsNothing(ctx context.Context, h Harness) error {
-	p, err := full(ctx, h, limits)
-	if err != nil {
-		return err
-	}
-	return steps(
+func refusedLowCostsNothing(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	p := steps.Get(full(ctx, h, limits))
+	return inTurn(
 		func() error { return p.expect("low", low, p.plan.LowBurst, p.plan.LowBurst) },
 		func() error {
 			for range 100 {
@@ -153,13 +132,11 @@ func refusedLowCostsNothing(ctx context.Context, h Harness) error {
 	)
 }
 
-func anotherServer(ctx context.Context, h Harness) error {
+func anotherServer(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for _, l := range []ratelimit.Limits{limits, strict} {
-		p, err := full(ctx, h, l)
-		if err != nil {
-			return err
-		}
-		if err := steps(
+		p := steps.Get(full(ctx, h, l))
+		if err := inTurn(
 			func() error { return p.expect("full", high, 1, 1) },
 			func() error { return h.Restart(ctx) },
 			func() error { return p.expect("on another server", high, 1, 0) },
@@ -179,13 +156,11 @@ func strictCases() []testCase {
 	}
 }
 
-func strictMissingBlocks(ctx context.Context, h Harness) error {
-	p, err := newPlayer(ctx, h, strict)
-	if err != nil {
-		return err
-	}
+func strictMissingBlocks(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	p := steps.Get(newPlayer(ctx, h, strict))
 	for _, when := range []string{"at first", "after a loss"} {
-		if err := steps(
+		if err := inTurn(
 			func() error { return p.expect(when, high, 1, 0) },
 			func() error { return p.expect(when+", again", high, 1, 0) },
 			func() error { return p.exact(one(high)) },
@@ -199,39 +174,27 @@ func strictMissingBlocks(ctx context.Context, h Harness) error {
 }
 
 // strictWindowIsExact takes calls at odd times; each becomes free exactly one window later.
-func strictWindowIsExact(ctx context.Context, h Harness) error {
-	p, err := full(ctx, h, strict)
-	if err != nil {
-		return err
-	}
+func strictWindowIsExact(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	p := steps.Get(full(ctx, h, strict))
 	const step = 7 * time.Millisecond
 	sizes := []int{5, 1, 9, 2, 3, 1, 1, 8, 10} // 40
 	// The last of them wraps around the end of a ring of 40 that begins with 7 others.
-	if err := p.expect("others", high, 7, 7); err != nil {
-		return err
-	}
+	steps.Do(p.expect("others", high, 7, 7))
 	h.Move(p.plan.Window)
 	for i, n := range sizes {
-		if err := p.expect(fmt.Sprint("part ", i), high, n, n); err != nil {
-			return err
-		}
+		steps.Do(p.expect(fmt.Sprint("part ", i), high, n, n))
 		h.Move(step)
 	}
-	if err := p.expect("a full window", high, 1, 0); err != nil {
-		return err
-	}
+	steps.Do(p.expect("a full window", high, 1, 0))
 	h.Move(p.plan.Window - time.Duration(len(sizes))*step)
 	// Three times around the ring.
 	for round := range 3 {
 		for i, n := range sizes {
 			h.Move(-time.Microsecond)
-			if err := p.expect(fmt.Sprint("round ", round, ", just before part ", i), high, 1, 0); err != nil {
-				return err
-			}
+			steps.Do(p.expect(fmt.Sprint("round ", round, ", just before part ", i), high, 1, 0))
 			h.Move(time.Microsecond)
-			if err := p.expect(fmt.Sprint("round ", round, ", at part ", i), high, 100, n); err != nil {
-				return err
-			}
+			steps.Do(p.expect(fmt.Sprint("round ", round, ", at part ", i), high, 100, n))
 			h.Move(step)
 		}
 		h.Move(p.plan.Window - time.Duration(len(sizes))*step)
@@ -239,22 +202,17 @@ func strictWindowIsExact(ctx context.Context, h Harness) error {
 	return nil
 }
 
-func strictLow(ctx context.Context, h Harness) error {
-	p, err := full(ctx, h, strict)
-	if err != nil {
-		return err
-	}
+func strictLow(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	p := steps.Get(full(ctx, h, strict))
 	reason := func(priority driver.Priority, want driver.Reason) error {
-		g, err := p.ask(one(priority))
-		if err != nil {
-			return err
-		}
+		g := steps.Get(p.ask(one(priority)))
 		if got := g.Runs[0]; got.Granted != 0 || got.Reason != want || got.RetryAfter != p.plan.Window {
 			return fmt.Errorf("a %s call is answered %+v, want %q for %s", priority, got, want, p.plan.Window)
 		}
 		return nil
 	}
-	return steps(
+	return inTurn(
 		func() error { return p.expect("a flood of low", low, 1000, p.plan.LowRate) },
 		func() error { return reason(low, driver.ReasonLowCap) },
 		func() error { return p.expect("high after it", high, 1000, p.plan.Rate-p.plan.LowRate) },

@@ -3,24 +3,22 @@ package ratelimittest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/driver"
 )
 
 // clockStepsAreCovered sets the clock forward, at most once within a second plus the delay: the
 // arithmetic includes the burst that this step creates.
-func clockStepsAreCovered(ctx context.Context, h Harness) error {
+func clockStepsAreCovered(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for _, l := range []ratelimit.Limits{
 		{HardLimit: 500, Rate: 450, LowRate: 350, Processes: 1, ClockSteps: true},
 		{HardLimit: 100, Rate: 40, LowRate: 30, Processes: 3, ClockSteps: true},
 	} {
-		p, err := full(ctx, h, l)
-		if err != nil {
-			return err
-		}
+		p := steps.Get(full(ctx, h, l))
 		r, hist, stepped := random(uint64(l.Rate)), &history{p: p}, -p.plan.Window
 		for range 300 {
 			hist.pass(time.Duration(r.IntN(20_000)) * time.Microsecond)
@@ -28,17 +26,11 @@ func clockStepsAreCovered(ctx context.Context, h Harness) error {
 				h.Move(time.Duration(1+r.IntN(5*3600)) * time.Second)
 				stepped = hist.now
 			}
-			if err := hist.take(driver.Run{Priority: driver.Priority(r.IntN(2)), Size: 1, Count: 1 + r.IntN(4*p.plan.Burst)}); err != nil {
-				return err
-			}
-			if err := hist.maybeReturn(); err != nil {
-				return err
-			}
+			steps.Do(hist.take(driver.Run{Priority: driver.Priority(r.IntN(2)), Size: 1, Count: 1 + r.IntN(4*p.plan.Burst)}))
+			steps.Do(hist.maybeReturn())
 		}
 		lows := 2*p.plan.LowBurst + refilled(p.plan.LowRate, p.plan.Window)
-		if err := hist.within(p.plan.Window, [2]int{lows, l.HardLimit - l.Processes}); err != nil {
-			return fmt.Errorf("%+v: %w", l, err)
-		}
+		steps.Named(hist.within(p.plan.Window, [2]int{lows, l.HardLimit - l.Processes}), "%+v", l)
 	}
 	return nil
 }
@@ -62,16 +54,11 @@ func (h *history) take(run driver.Run) error {
 
 // limitsThatChange has processes with different limits share the state, as during a deploy:
 // together they have the highest burst and the highest rate.
-func limitsThatChange(ctx context.Context, h Harness) error {
+func limitsThatChange(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	before, after := limits, ratelimit.Limits{HardLimit: 500, Rate: 200, LowRate: 190, Burst: 120, LowBurst: 20}
-	p, err := full(ctx, h, before)
-	if err != nil {
-		return err
-	}
-	q, err := newPlayer(ctx, h, after)
-	if err != nil {
-		return err
-	}
+	p := steps.Get(full(ctx, h, before))
+	q := steps.Get(newPlayer(ctx, h, after))
 	r, hist := random(1), &history{p: p}
 	for range 500 {
 		hist.pass(time.Duration(r.IntN(20_000)) * time.Microsecond)
@@ -79,9 +66,7 @@ func limitsThatChange(ctx context.Context, h Harness) error {
 			hist.pass(time.Second)
 		}
 		hist.p = [2]*player{p, q}[r.IntN(2)]
-		if err := hist.take(driver.Run{Priority: driver.Priority(r.IntN(2)), Size: 1, Count: 1 + r.IntN(20)}); err != nil {
-			return err
-		}
+		steps.Do(hist.take(driver.Run{Priority: driver.Priority(r.IntN(2)), Size: 1, Count: 1 + r.IntN(20)}))
 	}
 	return errors.Join(
 		hist.covered(max(p.plan.Rate, q.plan.Rate), max(p.plan.Burst, q.plan.Burst), low, high),
@@ -91,22 +76,14 @@ func limitsThatChange(ctx context.Context, h Harness) error {
 
 // strictLimitsThatChange lowers the rate, which takes effect at once, and raises it, which
 // blocks for a window.
-func strictLimitsThatChange(ctx context.Context, h Harness) error {
-	p, err := full(ctx, h, strict)
-	if err != nil {
-		return err
-	}
+func strictLimitsThatChange(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	p := steps.Get(full(ctx, h, strict))
 	less, more := strict, strict
 	less.Rate, less.LowRate, more.Rate, more.HardLimit = 25, 20, 60, 100
-	fewer, err := newPlayer(ctx, h, less)
-	if err != nil {
-		return err
-	}
-	many, err := newPlayer(ctx, h, more)
-	if err != nil {
-		return err
-	}
-	return steps(
+	fewer := steps.Get(newPlayer(ctx, h, less))
+	many := steps.Get(newPlayer(ctx, h, more))
+	return inTurn(
 		func() error { return p.expect("at first", high, 1000, 40) },
 		func() error { return fewer.expect("with a lower rate", high, 1, 0) },
 		func() error { h.Move(p.plan.Window); return fewer.expect("a window later", high, 1000, 25) },

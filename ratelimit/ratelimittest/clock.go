@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/driver"
 )
@@ -24,30 +25,24 @@ func timeCases() []testCase {
 	}
 }
 
-func clockForward(ctx context.Context, h Harness) error {
+func clockForward(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for _, l := range []ratelimit.Limits{limits, strict} {
-		p, err := full(ctx, h, l)
-		if err != nil {
-			return err
-		}
+		p := steps.Get(full(ctx, h, l))
 		for _, d := range []time.Duration{time.Hour, 24 * time.Hour, 20 * 365 * 24 * time.Hour} {
 			h.Move(d)
-			if err := p.expect(fmt.Sprint(d, " later"), high, 1_000_000, p.plan.Burst); err != nil {
-				return err
-			}
+			steps.Do(p.expect(fmt.Sprint(d, " later"), high, 1_000_000, p.plan.Burst))
 		}
 	}
 	return nil
 }
 
 // clockALittleBack checks that time stands still for up to a second.
-func clockALittleBack(ctx context.Context, h Harness) error {
+func clockALittleBack(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for _, l := range []ratelimit.Limits{limits, strict} {
-		p, err := full(ctx, h, l)
-		if err != nil {
-			return err
-		}
-		if err := steps(
+		p := steps.Get(full(ctx, h, l))
+		if err := inTurn(
 			func() error { return p.expect("full", high, 3, 3) },
 			func() error { h.Move(-time.Second); return p.expect("a second back", high, 1000, p.plan.Burst-3) },
 			func() error { h.Move(time.Second); return p.expect("caught up", high, 1, 0) },
@@ -59,14 +54,12 @@ func clockALittleBack(ctx context.Context, h Harness) error {
 	return nil
 }
 
-func clockFarBack(ctx context.Context, h Harness) error {
+func clockFarBack(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for _, l := range []ratelimit.Limits{limits, strict} {
 		for _, back := range []time.Duration{time.Second + time.Microsecond, 30 * time.Hour} {
-			p, err := full(ctx, h, l)
-			if err != nil {
-				return err
-			}
-			if err := steps(
+			p := steps.Get(full(ctx, h, l))
+			if err := inTurn(
 				func() error { return p.expect("full", high, 1, 1) },
 				func() error { h.Move(-back); return p.expect("far back", high, 1, 0) },
 				func() error { h.Move(p.plan.Window); return p.expect("a window later", high, 1000, p.plan.Burst) },
@@ -81,15 +74,13 @@ func clockFarBack(ctx context.Context, h Harness) error {
 // random returns the same numbers in every run.
 func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 4)) }
 
-func retryAfterIsExact(ctx context.Context, h Harness) error {
+func retryAfterIsExact(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for _, l := range []ratelimit.Limits{
 		limits, strict, sharing(limits, 60), sharing(strict, 60), {HardLimit: 9, Rate: 3, LowRate: 2, Burst: 4, LowBurst: 3}, {HardLimit: 8, Rate: 3, LowRate: 2, Strict: true},
 		{HardLimit: 8, Rate: 3, DayLimit: 9, DayHighReserve: 4, DayOffset: 90 * time.Minute},
 	} {
-		p, err := full(ctx, h, l)
-		if err != nil {
-			return err
-		}
+		p := steps.Get(full(ctx, h, l))
 		r := random(uint64(l.Rate))
 		for i := range 80 {
 			run := driver.Run{Priority: driver.Priority(r.IntN(2)), Count: 1 + r.IntN(20), Wait: r.IntN(2) == 0}
@@ -101,12 +92,8 @@ func retryAfterIsExact(ctx context.Context, h Harness) error {
 			if run.Priority == low && p.plan.Day.Limit > 0 {
 				run.Size = 1 // low can never have more than 5 of the day
 			}
-			if err := p.exact(run); err != nil {
-				return fmt.Errorf("%+v, call %d: %w", l, i, err)
-			}
-			if _, err := p.ask(run); err != nil {
-				return err
-			}
+			steps.Named(p.exact(run), "%+v, call %d", l, i)
+			steps.Get(p.ask(run))
 			h.Move(time.Duration(r.IntN(3000)) * time.Microsecond)
 		}
 	}
@@ -114,12 +101,10 @@ func retryAfterIsExact(ctx context.Context, h Harness) error {
 }
 
 // twoStoresOneCount asks from two processes at once while the clock stands still.
-func twoStoresOneCount(ctx context.Context, h Harness) error {
+func twoStoresOneCount(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for _, l := range []ratelimit.Limits{limits, strict} {
-		p, err := full(ctx, h, l)
-		if err != nil {
-			return err
-		}
+		p := steps.Get(full(ctx, h, l))
 		const callers, calls = 8, 10
 		granted := make([]int, callers)
 		errs := make([]error, callers)
@@ -148,9 +133,7 @@ func twoStoresOneCount(ctx context.Context, h Harness) error {
 		for _, n := range granted {
 			sum += n
 		}
-		if err := errors.Join(errs...); err != nil {
-			return err
-		}
+		steps.Do(errors.Join(errs...))
 		if sum != p.plan.Burst {
 			return fmt.Errorf("strict %t: %d callers of two processes were granted %d together, want %d", p.plan.Strict, callers, sum, p.plan.Burst)
 		}
@@ -158,11 +141,9 @@ func twoStoresOneCount(ctx context.Context, h Harness) error {
 	return nil
 }
 
-func cancelledContext(ctx context.Context, h Harness) error {
-	p, err := full(ctx, h, limits)
-	if err != nil {
-		return err
-	}
+func cancelledContext(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	p := steps.Get(full(ctx, h, limits))
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	if _, err := h.Store.Acquire(ended, p.plan, driver.Ask{Runs: []driver.Run{one(high)}}); !errors.Is(err, context.Canceled) {
@@ -174,12 +155,10 @@ func cancelledContext(ctx context.Context, h Harness) error {
 	return nil
 }
 
-func badAsks(ctx context.Context, h Harness) error {
+func badAsks(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for _, l := range []ratelimit.Limits{limits, strict} {
-		p, err := full(ctx, h, l)
-		if err != nil {
-			return err
-		}
+		p := steps.Get(full(ctx, h, l))
 		for _, run := range []driver.Run{
 			{Priority: high, Size: 0, Count: 1}, {Priority: high, Size: -1, Count: 1}, {Priority: high, Size: 1, Count: 0},
 			{Priority: high, Size: p.plan.Burst + 1, Count: 1}, {Priority: low, Size: p.plan.LowBurst + 1, Count: 1},
@@ -195,9 +174,7 @@ func badAsks(ctx context.Context, h Harness) error {
 		if err := h.Store.Return(ctx, p.plan, driver.Returned{Priority: high}); err == nil {
 			return errors.New("the return of nothing was accepted")
 		}
-		if err := p.remains("after what was not accepted", p.plan.LowBurst, p.plan.Burst); err != nil {
-			return err
-		}
+		steps.Do(p.remains("after what was not accepted", p.plan.LowBurst, p.plan.Burst))
 	}
 	return nil
 }

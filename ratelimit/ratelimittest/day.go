@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/driver"
 )
@@ -52,17 +53,13 @@ func (p *player) spends(when string, priority driver.Priority, n, want int, seen
 	return nil
 }
 
-func dayAndItsReserve(ctx context.Context, h Harness) error {
+func dayAndItsReserve(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for _, l := range []ratelimit.Limits{daily(limits), daily(strict)} {
-		p, err := full(ctx, h, l)
-		if err != nil {
-			return err
-		}
-		if err := p.midnight(); err != nil {
-			return err
-		}
+		p := steps.Get(full(ctx, h, l))
+		steps.Do(p.midnight())
 		var none driver.DayCount
-		if err := steps(
+		if err := inTurn(
 			func() error { return p.spends("low", low, 1000, 70, &none) },
 			func() error { return p.spends("high", high, 20, 20, &none) },
 			func() error { return p.spends("low beside the reserve", low, 1, 0, &none) },
@@ -71,10 +68,7 @@ func dayAndItsReserve(ctx context.Context, h Harness) error {
 		); err != nil {
 			return err
 		}
-		g, err := p.ask(one(high))
-		if err != nil {
-			return err
-		}
+		g := steps.Get(p.ask(one(high)))
 		end := time.UnixMicro(g.At).Add(g.Runs[0].RetryAfter).UTC()
 		if end.Sub(end.Truncate(24*time.Hour)) != 9*time.Hour {
 			return fmt.Errorf("the day is over at %s, want 09:00 UTC", end)
@@ -82,12 +76,8 @@ func dayAndItsReserve(ctx context.Context, h Harness) error {
 		if g.Day.Used != 100 || g.Day.Day != time.UnixMicro(g.At).Add(-9*time.Hour).Unix()/86400 {
 			return fmt.Errorf("the count is %+v at %s, want 100 of the day that began at 09:00", g.Day, time.UnixMicro(g.At).UTC())
 		}
-		if err := p.exact(one(high)); err != nil {
-			return err
-		}
-		if err := p.spends("the next day", low, 1000, 69, &none); err != nil {
-			return err
-		}
+		steps.Do(p.exact(one(high)))
+		steps.Do(p.spends("the next day", low, 1000, 69, &none))
 	}
 	return nil
 }
@@ -103,16 +93,12 @@ func (p *player) midnight() error {
 	return nil
 }
 
-func daySurvivesALoss(ctx context.Context, h Harness) error {
-	p, err := full(ctx, h, daily(limits))
-	if err != nil {
-		return err
-	}
-	if err := p.midnight(); err != nil {
-		return err
-	}
+func daySurvivesALoss(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	p := steps.Get(full(ctx, h, daily(limits)))
+	steps.Do(p.midnight())
 	var seen, old, nothing driver.DayCount
-	return steps(
+	return inTurn(
 		func() error { return p.spends("first", high, 50, 50, &seen) },
 		func() error { old = seen; return p.spends("then", high, 10, 10, &seen) },
 		func() error { return p.spends("somebody who has seen nothing", high, 5, 5, &nothing) },
@@ -127,18 +113,12 @@ func daySurvivesALoss(ctx context.Context, h Harness) error {
 
 // dayAndAClockSetBack goes over midnight and back: the used calls of the new day stay used, and
 // the new day is not given twice.
-func dayAndAClockSetBack(ctx context.Context, h Harness) error {
+func dayAndAClockSetBack(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for _, gone := range []string{"nothing", "state", "caller's count"} {
-		if err := h.Lose(ctx); err != nil {
-			return err
-		}
-		p, err := full(ctx, h, daily(limits))
-		if err != nil {
-			return err
-		}
-		if err := p.midnight(); err != nil {
-			return err
-		}
+		steps.Do(h.Lose(ctx))
+		p := steps.Get(full(ctx, h, daily(limits)))
+		steps.Do(p.midnight())
 		var seen driver.DayCount
 		lose := func() error {
 			switch gone {
@@ -149,7 +129,7 @@ func dayAndAClockSetBack(ctx context.Context, h Harness) error {
 			}
 			return nil
 		}
-		if err := steps(
+		if err := inTurn(
 			func() error { h.Move(-time.Hour); return p.spends("an hour before midnight", high, 1000, 99, &seen) },
 			func() error { h.Move(2 * time.Hour); return p.spends("after midnight", high, 60, 60, &seen) },
 			func() error { h.Move(-2 * time.Hour); return lose() },

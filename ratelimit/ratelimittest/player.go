@@ -113,8 +113,8 @@ func one(p driver.Priority) driver.Run {
 // waiting is a single call of high priority that waits.
 var waiting = driver.Run{Priority: driver.High, Size: 1, Count: 1, Wait: true}
 
-// steps runs the steps in order until one fails.
-func steps(all ...func() error) error {
+// inTurn runs steps in order until one fails.
+func inTurn(all ...func() error) error {
 	for _, step := range all {
 		if err := step(); err != nil {
 			return err

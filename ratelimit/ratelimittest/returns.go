@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/driver"
 )
@@ -43,14 +44,12 @@ var slow = ratelimit.Limits{HardLimit: 100, Rate: 10, LowRate: 8, Burst: 40, Low
 // slowStrict is the same in strict mode.
 var slowStrict = ratelimit.Limits{HardLimit: 50, Rate: 40, LowRate: 30, Strict: true}
 
-func returnGivesBack(ctx context.Context, h Harness) error {
+func returnGivesBack(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for _, l := range []ratelimit.Limits{slow, slowStrict} {
-		p, err := full(ctx, h, l)
-		if err != nil {
-			return err
-		}
+		p := steps.Get(full(ctx, h, l))
 		var lows, highs driver.Returned
-		if err := steps(
+		if err := inTurn(
 			func() error { lows, err = p.grant(low, 12); return err },
 			func() error { highs, err = p.grant(high, 20); return err },
 			func() error { return p.remains("without them", 8, 8) },
@@ -65,14 +64,12 @@ func returnGivesBack(ctx context.Context, h Harness) error {
 	return nil
 }
 
-func returnFillsNoHigher(ctx context.Context, h Harness) error {
+func returnFillsNoHigher(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for _, l := range []ratelimit.Limits{slow, slowStrict} {
-		p, err := full(ctx, h, l)
-		if err != nil {
-			return err
-		}
+		p := steps.Get(full(ctx, h, l))
 		var r driver.Returned
-		if err := steps(
+		if err := inTurn(
 			func() error { r, err = p.grant(low, 5); return err },
 			func() error { return p.giveBack(r) },
 			func() error { return p.giveBack(r) },
@@ -85,14 +82,12 @@ func returnFillsNoHigher(ctx context.Context, h Harness) error {
 	return nil
 }
 
-func returnTooLate(ctx context.Context, h Harness) error {
+func returnTooLate(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for _, l := range []ratelimit.Limits{slow, slowStrict} {
-		p, err := full(ctx, h, l)
-		if err != nil {
-			return err
-		}
+		p := steps.Get(full(ctx, h, l))
 		var r driver.Returned
-		if err := steps(
+		if err := inTurn(
 			func() error { r, err = p.grant(low, 10); return err },
 			func() error { h.Move(p.plan.Delay + time.Microsecond); return p.giveBack(r) },
 			func() error { return p.remains("1 µs too late", 20, 30) },
@@ -106,7 +101,8 @@ func returnTooLate(ctx context.Context, h Harness) error {
 }
 
 // returnOfLostState gives back permits that the new state never granted.
-func returnOfLostState(ctx context.Context, h Harness) error {
+func returnOfLostState(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	losses := map[string]func(context.Context) error{"loss": h.Lose}
 	if h.Restart != nil {
 		losses["restart"] = h.Restart
@@ -118,12 +114,9 @@ func returnOfLostState(ctx context.Context, h Harness) error {
 		}
 		l.HardLimit = 500
 		for name, lose := range losses {
-			p, err := full(ctx, h, l)
-			if err != nil {
-				return err
-			}
+			p := steps.Get(full(ctx, h, l))
 			var r driver.Returned
-			if err := steps(
+			if err := inTurn(
 				func() error { r, err = p.grant(high, 5); return err },
 				func() error { return lose(ctx) },
 				func() error { return p.giveBack(r) },
@@ -140,24 +133,19 @@ func returnOfLostState(ctx context.Context, h Harness) error {
 	return nil
 }
 
-func returnToTheDay(ctx context.Context, h Harness) error {
+func returnToTheDay(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for _, l := range []ratelimit.Limits{daily(slow), daily(slowStrict)} {
-		p, err := full(ctx, h, l)
-		if err != nil {
-			return err
-		}
+		p := steps.Get(full(ctx, h, l))
 		used := func(when string, want int64) error {
-			g, err := p.ask(driver.Run{Priority: high, Size: p.plan.Burst, Count: 1})
-			if err != nil {
-				return err
-			}
+			g := steps.Get(p.ask(driver.Run{Priority: high, Size: p.plan.Burst, Count: 1}))
 			if g.Day.Used != want {
 				return fmt.Errorf("%s: %d of the day are used, want %d", when, g.Day.Used, want)
 			}
 			return nil
 		}
 		var r driver.Returned
-		if err := steps(
+		if err := inTurn(
 			func() error { return p.midnight() },
 			func() error { r, err = p.grant(high, 7); return err },
 			func() error { return used("granted", 7) },
@@ -177,11 +165,9 @@ func returnToTheDay(ctx context.Context, h Harness) error {
 }
 
 // strictReturn removes the permit's own entries, wherever they are in the ring.
-func strictReturn(ctx context.Context, h Harness) error {
-	p, err := full(ctx, h, strict)
-	if err != nil {
-		return err
-	}
+func strictReturn(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	p := steps.Get(full(ctx, h, strict))
 	const step = time.Millisecond
 	for round := range 5 {
 		var all [8]driver.Returned
@@ -193,13 +179,9 @@ func strictReturn(ctx context.Context, h Harness) error {
 		}
 		gone := (1 + 3*round) % len(all) // once at the end of a ring of 40
 		for range 2 {                    // the second time it is gone already
-			if err := p.giveBack(all[gone]); err != nil {
-				return err
-			}
+			steps.Do(p.giveBack(all[gone]))
 		}
-		if err := p.expect("in its place", high, 100, 5); err != nil {
-			return err
-		}
+		steps.Do(p.expect("in its place", high, 100, 5))
 		// The other entries are unchanged: each becomes free a window after its grant.
 		h.Move(p.plan.Window - time.Duration(len(all))*step - time.Microsecond)
 		for i := range all {
@@ -207,13 +189,9 @@ func strictReturn(ctx context.Context, h Harness) error {
 			if i == gone {
 				want = 0
 			}
-			if err := p.expect(fmt.Sprint("round ", round, ", just before ", i), high, 1, 0); err != nil {
-				return err
-			}
+			steps.Do(p.expect(fmt.Sprint("round ", round, ", just before ", i), high, 1, 0))
 			h.Move(time.Microsecond)
-			if err := p.expect(fmt.Sprint("round ", round, ", at ", i), high, 100, want); err != nil {
-				return err
-			}
+			steps.Do(p.expect(fmt.Sprint("round ", round, ", at ", i), high, 100, want))
 			h.Move(step - time.Microsecond)
 		}
 		h.Move(2 * p.plan.Window)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/driver"
 )
@@ -19,7 +20,8 @@ func runCases() []testCase {
 }
 
 // runsAreCalls gives the same runs at once and one call after the other.
-func runsAreCalls(ctx context.Context, h Harness) error {
+func runsAreCalls(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for _, l := range []ratelimit.Limits{limits, strict, daily(limits), daily(strict)} {
 		for seed := range uint64(8) {
 			r := random(seed)
@@ -33,14 +35,8 @@ func runsAreCalls(ctx context.Context, h Harness) error {
 				}
 				return full(ctx, h, l)
 			}
-			p, err := begin()
-			if err != nil {
-				return err
-			}
-			together, err := p.ask(runs...)
-			if err != nil {
-				return err
-			}
+			p := steps.Get(begin())
+			together := steps.Get(p.ask(runs...))
 			if p, err = begin(); err != nil {
 				return err
 			}
@@ -73,23 +69,16 @@ func runsAreCalls(ctx context.Context, h Harness) error {
 }
 
 // remainingIsExact takes the remaining calls, and one more.
-func remainingIsExact(ctx context.Context, h Harness) error {
+func remainingIsExact(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for _, l := range []ratelimit.Limits{limits, strict, daily(limits)} {
-		p, err := full(ctx, h, l)
-		if err != nil {
-			return err
-		}
+		p := steps.Get(full(ctx, h, l))
 		r := random(7)
 		for i := range 60 {
 			priority := driver.Priority(i % 2)
-			g, err := p.ask(driver.Run{Priority: driver.Priority(r.IntN(2)), Size: 1 + r.IntN(3), Count: 1 + r.IntN(9), Wait: r.IntN(2) == 0})
-			if err != nil {
-				return err
-			}
+			g := steps.Get(p.ask(driver.Run{Priority: driver.Priority(r.IntN(2)), Size: 1 + r.IntN(3), Count: 1 + r.IntN(9), Wait: r.IntN(2) == 0}))
 			n := g.Remaining[priority]
-			if err := p.expect(fmt.Sprintf("%+v, call %d, %d remain", l, i, n), priority, n+1, n); err != nil {
-				return err
-			}
+			steps.Do(p.expect(fmt.Sprintf("%+v, call %d, %d remain", l, i, n), priority, n+1, n))
 			h.Move(time.Duration(r.IntN(int(p.plan.Window))).Truncate(time.Microsecond))
 		}
 	}
@@ -98,12 +87,10 @@ func remainingIsExact(ctx context.Context, h Harness) error {
 
 // yields checks that low yields to a waiting call of high priority until that call is granted
 // or its caller has left. Low has no share that is exempt from the yield.
-func yields(ctx context.Context, h Harness) error {
+func yields(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for _, l := range []ratelimit.Limits{sharing(limits, 0), sharing(strict, 0)} {
-		p, err := full(ctx, h, l)
-		if err != nil {
-			return err
-		}
+		p := steps.Get(full(ctx, h, l))
 		if p.plan.Strict { // a place becomes free each 5 ms
 			for range 10 {
 				if err := p.expect("spread", high, 1, 1); err != nil {
@@ -112,9 +99,7 @@ func yields(ctx context.Context, h Harness) error {
 				h.Move(5 * time.Millisecond)
 			}
 		}
-		if err := p.expect("drain", high, 1000, p.plan.Burst-drained(p)); err != nil {
-			return err
-		}
+		steps.Do(p.expect("drain", high, 1000, p.plan.Burst-drained(p)))
 		if p.plan.Strict {
 			h.Move(p.plan.Window - 51*time.Millisecond)
 		}
@@ -137,7 +122,7 @@ func yields(ctx context.Context, h Harness) error {
 			return fmt.Errorf("strict %t: %w", p.plan.Strict, err)
 		}
 		h.Move(next)
-		if err := steps(
+		if err := inTurn(
 			func() error { return lowIs("while high waits", driver.ReasonYield) },
 			func() error {
 				g, err := p.ask(waiting)
@@ -169,14 +154,12 @@ func drained(p *player) int {
 	return 0
 }
 
-func yieldsOnlyForWhoWaits(ctx context.Context, h Harness) error {
+func yieldsOnlyForWhoWaits(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	l := sharing(limits, 0)
 	l.DayLimit = 60
-	p, err := full(ctx, h, l)
-	if err != nil {
-		return err
-	}
-	return steps(
+	p := steps.Get(full(ctx, h, l))
+	return inTurn(
 		func() error { return p.midnight() },
 		func() error { return p.expect("drain", high, 1000, p.plan.Burst) },
 		func() error { return p.expect("who does not wait", high, 1, 0) },

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/driver"
 )
@@ -24,13 +25,11 @@ func sharing(l ratelimit.Limits, percent int) ratelimit.Limits {
 
 // lowShare has a process ask for high priority without end, and another one wait for low. Low
 // gets its share and no more, and the whole rate is used.
-func lowShare(ctx context.Context, h Harness) error {
+func lowShare(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	const seconds, step = 4, 4 * time.Millisecond
 	for _, l := range []ratelimit.Limits{limits, sharing(limits, 20), sharing(limits, 0), strict, sharing(strict, 40), sharing(strict, 0)} {
-		p, err := full(ctx, h, l)
-		if err != nil {
-			return err
-		}
+		p := steps.Get(full(ctx, h, l))
 		if _, err := p.take(high, 1000); err != nil { // the burst is not part of these seconds
 			return err
 		}
@@ -42,10 +41,7 @@ func lowShare(ctx context.Context, h Harness) error {
 		}
 		for now := time.Duration(0); now < run; now += step {
 			h.Move(step)
-			g, err := p.ask(driver.Run{Priority: high, Size: 1, Count: 1000, Wait: true})
-			if err != nil {
-				return err
-			}
+			g := steps.Get(p.ask(driver.Run{Priority: high, Size: 1, Count: 1000, Wait: true}))
 			got[high] += g.Runs[0].Granted
 			if now < next {
 				continue
@@ -81,11 +77,9 @@ func (p *player) second() time.Duration {
 
 // lowShareEnds checks that high leaves the share free for a refused call of low priority, and
 // takes the share if that call does not return.
-func lowShareEnds(ctx context.Context, h Harness) error {
-	p, err := full(ctx, h, limits)
-	if err != nil {
-		return err
-	}
+func lowShareEnds(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
+	p := steps.Get(full(ctx, h, limits))
 	var until time.Duration // high leaves the share free
 	refuse := func() error {
 		g, err := p.ask(one(low))
@@ -101,7 +95,7 @@ func lowShareEnds(ctx context.Context, h Harness) error {
 		}
 		return err
 	}
-	return steps(
+	return inTurn(
 		func() error { return p.expect("drain", high, p.plan.Burst, p.plan.Burst) },
 		refuse,
 		func() error { h.Move(10 * time.Millisecond); return held("low waits", 2, driver.ReasonLowShare) },

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millrace-go/millrace/internal/steps"
 	"github.com/millrace-go/millrace/ratelimit"
 	"github.com/millrace-go/millrace/ratelimit/driver"
 )
@@ -48,17 +49,13 @@ func (l *lossy) Acquire(ctx context.Context, plan *driver.Plan, ask driver.Ask) 
 
 // waitsOutliveLostAnswers has callers of Wait on a store whose answers get lost. None of them
 // fails, and grants without an answer are not used.
-func waitsOutliveLostAnswers(ctx context.Context, h Harness) error {
+func waitsOutliveLostAnswers(ctx context.Context, h Harness) (err error) {
+	defer steps.End(&err)
 	for _, l := range []ratelimit.Limits{
 		{HardLimit: 500, Rate: 200, LowRate: 150, Burst: 40, Delay: time.Second}, {HardLimit: 50, Rate: 40, LowRate: 30, Strict: true, Delay: time.Second},
 	} { // permits outlive the answers of a slow store
-		if err := h.Lose(ctx); err != nil {
-			return err
-		}
-		p, err := full(ctx, h, l)
-		if err != nil {
-			return err
-		}
+		steps.Do(h.Lose(ctx))
+		p := steps.Get(full(ctx, h, l))
 		store := &lossy{Store: h.Store, move: h.Move, each: 10 * time.Millisecond}
 		if l.Strict {
 			store.each = p.plan.Window / 3
