@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -271,6 +272,27 @@ func TestNotApplicable(t *testing.T) {
 			require.NoError(t, c.Check(t, func(testing.TB, int) Harness { return h }), c.Name)
 		}
 	}
+}
+
+// silent never answers, whatever its context says.
+type silent struct {
+	*Memory
+	answer chan struct{}
+}
+
+func (s silent) Lease(context.Context, int, string, time.Duration) (driver.Lease, error) {
+	<-s.answer
+	return driver.Lease{}, errors.New("silent")
+}
+
+func TestAStoreThatHangsFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := NewMemory(1)
+		s := silent{m, make(chan struct{})}
+		defer close(s.answer)
+		c := Case{Name: "LeaseExcludes", Run: leaseExcludes}
+		require.ErrorIs(t, c.Check(t, func(testing.TB, int) Harness { return Harness{Store: s, InTx: m.Do} }), context.DeadlineExceeded)
+	})
 }
 
 func TestSuiteNotices(t *testing.T) {

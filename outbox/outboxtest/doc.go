@@ -14,6 +14,7 @@
 //
 //	property                                        proven by
 //	the suite detects each broken guarantee         TestSuiteNotices
+//	a store that never answers fails                TestAStoreThatHangsFails
 //	a case about an ability that the store lacks
 //	is n/a                                          TestNotApplicable
 //	Memory keeps the guarantees of a store, but for

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace-go/millrace/conformance"
 	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/outbox"
 	"github.com/millrace-go/millrace/outbox/driver"
@@ -63,9 +64,8 @@ func Run(t *testing.T, open Open, names ...string) {
 // Check runs the case on a new store. If the store lacks the ability that the case is about, Check
 // logs n/a.
 func (c Case) Check(t testing.TB, open Open) error {
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	err := c.Run(ctx, open(t, max(c.Shards, 1)))
+	frame := conformance.Suite[Harness]{Limit: 30 * time.Second}
+	err := frame.Check(t.Context(), conformance.Case[Harness]{Name: c.Name, Run: c.Run}, open(t, max(c.Shards, 1)))
 	if errors.Is(err, errNotApplicable) {
 		t.Log(err)
 		return nil
