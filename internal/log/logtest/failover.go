@@ -117,15 +117,18 @@ func rowOfAnotherLane(ctx context.Context, f *Fixture) (err error) {
 	return f.left(ctx, "a", "c")
 }
 
-// advanceAgain repeats an Advance, as a holder does after an unknown outcome.
+// advanceAgain repeats an Advance, as a holder does after an unknown outcome, also when the row
+// behind which the cursor stands was deleted since.
 func advanceAgain(ctx context.Context, f *Fixture) (err error) {
 	defer steps.End(&err)
 	l, page := steps.Two(f.page(ctx))
 	for range 2 {
 		steps.Do(f.Log.Advance(ctx, l, page[0].Position, long))
 	}
+	steps.Get(f.DB.ExecContext(ctx, fmt.Sprintf(`DELETE FROM suite_messages WHERE id = %d`, page[0].ID)))
 	l.Position = page[0].Position
 	return errors.Join(
+		wantErr("renew", f.Log.Renew(ctx, long, l), nil),
 		wantErr("advance to where the cursor stands", f.Log.Advance(ctx, l, l.Position, long), nil),
 		wantErr("advance from there", f.Log.Advance(ctx, l, page[1].Position, long), nil),
 		f.left(ctx, "c"),
