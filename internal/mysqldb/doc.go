@@ -3,8 +3,9 @@
 //	property                                                  proven by
 //	a bad URL is an error that shows no password              TestOpenErrors
 //	an unreachable server's error shows no password           TestClassifyUnreachable
-//	connections read committed rows, speak UTC, compare text
-//	byte by byte and refuse values that do not fit            TestSession
+//	connections commit each statement, read committed rows,
+//	speak UTC, compare text byte by byte and refuse values
+//	that do not fit                                           TestSession
 //	TLS settings come with the URL                            TestTLS
 //	a value over the server's packet limit is refused
 //	permanently, and the connection stays usable              TestPacketTooLarge

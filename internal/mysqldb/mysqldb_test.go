@@ -145,7 +145,10 @@ func TestClassifyUnreachable(t *testing.T) {
 func TestSession(t *testing.T) { servicetest.EachMySQL(t, testSession) }
 
 func testSession(t *testing.T, server servicetest.MySQLServer) {
-	db := server.DB(t)
+	url := server.URL(t)
+	db, err := mysqldb.Open(url)
+	require.NoError(t, err)
+	defer db.Close()
 	exec(t, db, `CREATE TABLE s (id int PRIMARY KEY, name varchar(3) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin)`)
 	var hours int
 	var equal bool
@@ -155,7 +158,11 @@ func testSession(t *testing.T, server servicetest.MySQLServer) {
 	if _, err := db.Exec(`INSERT INTO s VALUES (1, 'long')`); mysqldb.Classify(err) != fault.Permanent {
 		t.Errorf("a value that does not fit: %v, want it refused for good", err)
 	}
-	exec(t, db, `INSERT INTO s VALUES (1, 'a')`)
+	// A statement commits, also where the server's default is that it does not.
+	manual, err := mysqldb.Open(url + "?autocommit=0")
+	require.NoError(t, err)
+	defer manual.Close()
+	exec(t, manual, `INSERT INTO s VALUES (1, 'a')`)
 
 	// A second read in one transaction sees rows that were committed meanwhile.
 	tx, err := db.Begin()

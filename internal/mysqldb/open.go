@@ -35,8 +35,8 @@ const dialTimeout = 10 * time.Second
 //
 // Every connection reads at READ COMMITTED: a statement sees the rows that were committed when
 // it began, and locks no gaps. Its time zone is UTC; its strings are utf8mb4, compared byte by
-// byte; and values that do not fit are errors, even where the server's sql_mode would truncate
-// them.
+// byte; a statement outside a transaction commits, even where the server's autocommit is off; and
+// values that do not fit are errors, even where the server's sql_mode would truncate them.
 func Open(rawURL string) (*sql.DB, error) {
 	c, err := Connector(rawURL)
 	if err != nil {
@@ -121,6 +121,7 @@ func parse(rawURL string) (*mysql.Config, error) {
 	if cfg.Params == nil {
 		cfg.Params = map[string]string{}
 	}
+	cfg.Params["autocommit"] = "1"
 	cfg.Params["time_zone"] = "'+00:00'"
 	cfg.Params["sql_mode"] = "CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')"
 	return cfg, nil
