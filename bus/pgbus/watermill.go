@@ -9,6 +9,7 @@ import (
 
 	wmsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
 
+	"github.com/millrace-go/millrace/internal/onedb"
 	"github.com/millrace-go/millrace/internal/txbus"
 )
 
@@ -102,14 +103,12 @@ func (watermillSQL) Prepare(ctx context.Context, db *sql.DB, topic string) error
 	statements = append(statements,
 		`ALTER TABLE `+messages(topic)+` ADD COLUMN IF NOT EXISTS position bigint`,
 		`CREATE INDEX IF NOT EXISTS "wm_pos_`+topic+`" ON `+messages(topic)+` (position)`,
-		`CREATE INDEX IF NOT EXISTS "wm_new_`+topic+`" ON `+messages(topic)+` ("offset") WHERE position IS NULL`)
+		`CREATE INDEX IF NOT EXISTS "wm_new_`+topic+`" ON `+messages(topic)+` ("offset") WHERE position IS NULL`,
+		`INSERT INTO wm_positions VALUES ('`+topic+`', 0) ON CONFLICT DO NOTHING`)
 	for _, s := range statements {
 		if _, err := tx.ExecContext(ctx, s); err != nil {
 			return err
 		}
-	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO wm_positions VALUES ($1, 0) ON CONFLICT DO NOTHING`, topic); err != nil {
-		return err
 	}
 	return tx.Commit()
 }
@@ -117,9 +116,7 @@ func (watermillSQL) Prepare(ctx context.Context, db *sql.DB, topic string) error
 // isMade reports whether the topic has what Prepare makes, by the last of it. ALTER TABLE and
 // CREATE INDEX lock the table in spite of IF NOT EXISTS: they would wait for the transaction of
 // every handler at work, and publishers behind them.
-func isMade(ctx context.Context, db interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}, topic string) (is bool, err error) {
+func isMade(ctx context.Context, db onedb.Querier, topic string) (is bool, err error) {
 	err = db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_indexes WHERE schemaname = current_schema() AND tablename = $1 AND indexname = $2)`,
 		txbus.MessagesTable(topic), "wm_new_"+topic).Scan(&is)
 	return is, err

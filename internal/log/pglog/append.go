@@ -12,17 +12,17 @@ import (
 
 // Append writes the entries in one statement inside x, those of a lane in the order given.
 func (l *Log) Append(ctx context.Context, x sqltx.Execer, entries []log.Entry) error {
-	if len(entries) == 0 {
-		return nil
-	}
-	if len(entries) == 1 {
-		return l.appendOne(ctx, x, entries[0])
-	}
 	n := len(entries)
 	for i := range entries {
-		if err := l.check(entries[i]); err != nil {
-			return err
+		if e := &entries[i]; len(e.Labels) != len(l.tables.Labels) {
+			return fmt.Errorf("pglog: append: message %s has %d labels, the log has %d", e.MessageID, len(e.Labels), len(l.tables.Labels))
 		}
+	}
+	switch n {
+	case 0:
+		return nil
+	case 1: // without the arrays, which are half the cost of a single row
+		return l.insert(ctx, x, l.sql.appendOne, l.tables.Values(entries[0]))
 	}
 	entries = log.ByLane(entries)
 	if db, ok := x.(*sql.DB); ok && n >= copyRows {
@@ -48,26 +48,12 @@ func (l *Log) Append(ctx context.Context, x sqltx.Execer, entries []log.Entry) e
 	for _, labels := range texts[4:] {
 		args = append(args, labels)
 	}
-	if _, err := x.ExecContext(ctx, l.sql.append, args...); err != nil {
-		return fmt.Errorf("pglog: append: %w", err)
-	}
-	return nil
+	return l.insert(ctx, x, l.sql.append, args)
 }
 
-// appendOne avoids the arrays, which are half the cost of a single row.
-func (l *Log) appendOne(ctx context.Context, x sqltx.Execer, e log.Entry) error {
-	if err := l.check(e); err != nil {
-		return err
-	}
-	if _, err := x.ExecContext(ctx, l.sql.appendOne, l.tables.Values(e)...); err != nil {
+func (l *Log) insert(ctx context.Context, x sqltx.Execer, query string, args []any) error {
+	if _, err := x.ExecContext(ctx, query, args...); err != nil {
 		return fmt.Errorf("pglog: append: %w", err)
-	}
-	return nil
-}
-
-func (l *Log) check(e log.Entry) error {
-	if len(e.Labels) != len(l.tables.Labels) {
-		return fmt.Errorf("pglog: append: message %s has %d labels, the log has %d", e.MessageID, len(e.Labels), len(l.tables.Labels))
 	}
 	return nil
 }

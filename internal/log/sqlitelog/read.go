@@ -47,11 +47,11 @@ func (l *Log) backlog(ctx context.Context, c log.Cursor, limit int) (int, time.T
 
 // Prune implements [log.Log].
 func (l *Log) Prune(ctx context.Context, lane int, before time.Time, limit int) (int, error) {
+	var n int64
 	res, err := l.db.ExecContext(ctx, l.sql.prune, lane, before.UnixMicro(), limit)
-	if err != nil {
-		return 0, fmt.Errorf("sqlitelog: prune: %w", err)
+	if err == nil {
+		n, err = res.RowsAffected()
 	}
-	n, err := res.RowsAffected()
 	if err != nil {
 		return 0, fmt.Errorf("sqlitelog: prune: %w", err)
 	}

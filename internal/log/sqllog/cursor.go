@@ -15,13 +15,10 @@ func Held(res sql.Result, err error, leases int64) error {
 		return err
 	}
 	n, err := res.RowsAffected()
-	if err != nil {
-		return err
-	}
-	if n < leases {
+	if err == nil && n < leases {
 		return log.ErrLeaseLost
 	}
-	return nil
+	return err
 }
 
 // Querier is a pool or a transaction.
