@@ -42,7 +42,8 @@
 //	a dry run and a listing change nothing                        TestDeadLetters
 //	an interrupted redrive loses nothing, reports its progress,
 //	and ends with 130                                             TestInterrupted, TestCtrlC
-//	nothing is dropped without --yes or an answer                 TestDropAsks
+//	nothing is dropped without --yes or an answer, nor what came
+//	while the question was open                                   TestDropAsks
 //	group works alike on every transport, and reports operations
 //	that a transport does not support                             TestGroups, TestGroupUsage
 //	a replay has no effect twice, and with --again one of each

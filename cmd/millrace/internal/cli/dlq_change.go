@@ -87,18 +87,20 @@ func (a *app) dlqDropCommand() *cobra.Command {
 			}
 			return a.withLetters(cmd.Context(), c.bus, args[0], func(l letters) error {
 				if !a.yes && !c.dryRun {
-					rehearsed, err := l.Drop(cmd.Context(), f, redrive.Options{Limit: c.limit, DryRun: true})
-					if err == nil && rehearsed.Matched == 0 { // nothing to confirm
-						if err = l.chosenNone(cmd.Context(), f); err == nil && len(rehearsed.Missing) > 0 {
-							err = a.missing(cmd.Context(), l, rehearsed.Missing)
+					found, err := l.List(cmd.Context(), f, c.limit)
+					if err == nil && len(found.Letters) == 0 { // nothing to confirm
+						if err = l.chosenNone(cmd.Context(), f); err == nil && len(f.IDs) > 0 {
+							err = a.missing(cmd.Context(), l, f.IDs)
 						}
 					}
 					if err != nil {
 						return err
 					}
-					question := "Drop " + counted(rehearsed.Done+rehearsed.Duplicates, "dead letter")
-					if !rehearsed.Complete {
+					question := "Drop " + counted(len(found.Letters), "dead letter")
+					if !found.Complete {
 						question += " or more"
+					} else if len(f.IDs) == 0 { // and none that comes while the question is open
+						f.All, f.IDs = false, append([]string{}, idsOf(found.Letters)...)
 					}
 					if err := a.confirm(cmd.Context(), question+" of "+plain(l.topic)+" for good?"); err != nil {
 						return err

@@ -278,7 +278,7 @@ func (w writer) Write(p []byte) (int, error) {
 }
 
 func TestDropAsks(t *testing.T) {
-	_, rawURL, _ := graves(t, 3)
+	b, rawURL, _ := graves(t, 3)
 	line := []string{"dlq", "drop", "orders.DLT", "--all", "--bus", rawURL}
 	pending := func() int {
 		t.Helper()
@@ -291,9 +291,13 @@ func TestDropAsks(t *testing.T) {
 	if n := pending(); n != 3 {
 		t.Errorf("without a yes %d of 3 letters are left", n)
 	}
-	toolWith(t.Context(), cli.Streams{In: strings.NewReader("y\n"), Asks: true}, line...).want(t, 0, "3 dead letters dropped")
-	if n := pending(); n != 0 {
-		t.Errorf("after a yes %d letters are left", n)
+	toolWith(t.Context(), cli.Streams{In: strings.NewReader("y\n"), Asks: true, Err: writer(func(p []byte) {
+		if strings.Contains(string(p), "for good?") {
+			bury(t, b, "orders", 1) // while the question is open
+		}
+	})}, line...).want(t, 0, "3 dead letters dropped")
+	if n := pending(); n != 1 {
+		t.Errorf("after a yes to 3 of 4 letters %d are left", n)
 	}
 }
 
