@@ -41,6 +41,7 @@
 //	                                                             TestRunIsStoppedWhileItStarts
 //	Run waits for missing tables, and logs how to create them    TestMissingTables
 //	the URLs may come from the environment                       TestEnvironment
+//	the outbox of SQLite is in the file of its transport         TestSQLiteFile
 //	Emit refuses an event that names no type, topic or
 //	transaction                                                  TestEmitRefuses, TestAnInvalidEventTakesTheOthersWithIt
 //	an application whose broker is absent starts, takes orders,

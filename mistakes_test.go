@@ -49,6 +49,9 @@ func TestNewRefuses(t *testing.T) {
 		"postgres: no URL was given to Open, and $MILLRACE_DB_URL is empty": func() (*millrace.App[*sql.Tx], error) {
 			return millrace.New(postgres.Open(""), millrace.Config{Service: "shop"})
 		},
+		`sqlite: the URL's scheme is "postgres"; use sqlite://path`: func() (*millrace.App[*sql.Tx], error) {
+			return millrace.New(sqlite.Open("postgres://app:geheim@db/shop"), millrace.Config{Service: "shop"})
+		},
 		"mysql: the pool is nil": func() (*millrace.App[*sql.Tx], error) {
 			return millrace.New(mysql.SQL(nil), millrace.Config{Service: "shop"})
 		},
@@ -56,7 +59,7 @@ func TestNewRefuses(t *testing.T) {
 			return millrace.New(sqlite.SQL(pool), millrace.Config{Service: "shop"})
 		},
 	} {
-		if _, err := open(); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := open(); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "geheim") {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
@@ -75,6 +78,27 @@ func TestEnvironment(t *testing.T) {
 	assert.NoError(t, err)
 	if err := app.Run(t.Context()); err == nil || !strings.Contains(err.Error(), `unknown scheme "nowhere"; known are: sqlite`) {
 		t.Errorf("Run returns %v", err)
+	}
+}
+
+// The outbox is in the file of the transport, which reads the URL as the operator's tool does.
+func TestSQLiteFile(t *testing.T) {
+	t.Setenv("MILLRACE_BUS_URL", "")
+	for given, file := range map[string]string{
+		"sqlite://URL/app.db?synchronous=normal": "app.db", "sqlite://URL/a%20b.db": "a b.db", "URL/a%20b?#c.db": "a%20b?#c.db",
+	} {
+		folder := t.TempDir()
+		app, err := millrace.New(sqlite.Open(strings.Replace(given, "URL", folder, 1)), millrace.Config{Service: "shop"})
+		require.NoError(t, err)
+		check(t, app.Migrate(t.Context()))
+		ctx, stop := context.WithCancel(t.Context())
+		millrace.Handle(app, "stop", func(context.Context, *sql.Tx, Placed) error { stop(); return nil })
+		check(t, app.Do(ctx, func(ctx context.Context, tx *sql.Tx) error { return app.Emit(ctx, tx, Placed{}) }))
+		check(t, app.Run(ctx))
+		check(t, app.Close())
+		files, err := filepath.Glob(folder + "/*")
+		check(t, err)
+		assert.Equal(t, []string{filepath.Join(folder, file)}, files, given)
 	}
 }
 
