@@ -226,7 +226,7 @@ func (b *Bus) isClosed() bool {
 // Stats counts the messages published through this bus, dead letters included.
 type Stats struct {
 	Published int64 // messages that the transport took
-	// Failed counts the messages of calls that failed; the transport may have taken some of
+	// Failed counts the other messages of calls that failed; the transport may have taken some of
 	// them. Calls that the caller cancelled are not counted.
 	Failed int64
 }
@@ -281,11 +281,11 @@ func (p *publisher) Publish(topic string, messages ...*message.Message) error {
 		known = driver.Failed(topic, len(messages), messages[0].UUID, outcome, err)
 		err = fmt.Errorf("bus: %w", known)
 	}
+	n := int64(len(known.Unpublished()))
+	p.published.Add(int64(len(messages)) - n)
 	if errors.Is(err, context.Canceled) {
 		return err // a cancellation by the caller says nothing about the transport
 	}
-	n := int64(len(known.Unpublished()))
-	p.published.Add(int64(len(messages)) - n)
 	p.failed.Add(n)
 	return fault.Mark(err, func(error) fault.Class { return fault.Infrastructure })
 }

@@ -133,11 +133,12 @@ func TestHooksOfTheRunner(t *testing.T) {
 func TestPublishingIsCounted(t *testing.T) {
 	refusing := &refusingPublisher{}
 	b := bus.New("x", outgoing{memBus(t).Driver(), refusing})
-	for _, err := range []error{nil, errors.New("away"), context.Canceled} {
+	some := &bus.PublishError{Outcomes: []driver.Outcome{driver.Published, driver.Unknown}, Err: context.Canceled}
+	for _, err := range []error{nil, errors.New("away"), context.Canceled, some} {
 		refusing.err = err
 		assert.ErrorIs(t, b.Publisher().Publish("t", keyed("a", 1), keyed("b", 2)), err)
 	}
-	if got, want := b.Stats(), (bus.Stats{Published: 2, Failed: 2}); got != want {
+	if got, want := b.Stats(), (bus.Stats{Published: 3, Failed: 2}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
