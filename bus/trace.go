@@ -105,7 +105,7 @@ func (d *delivery) finish(outcome string) {
 	d.span = nil
 }
 
-// finish ends the span of a batch, with an event for each message that failed.
+// finish ends the span of a batch, with an event for each message that is not done.
 func (b *batch) finish(c *consumer) {
 	if b.span == nil {
 		return
@@ -123,10 +123,10 @@ func (b *batch) finish(c *consumer) {
 		}
 		if outcome != outcomeHandBack {
 			attrs = append(attrs, otelmsg.Attempt.Int(d.attempts+d.pauses))
-			if !failed {
+			if !failed && class != fault.Busy {
 				otelmsg.Fail(b.span, errorType(d.err, class))
+				failed = true
 			}
-			failed = true
 		}
 		b.span.AddEvent("message failed", trace.WithAttributes(attrs...))
 	}

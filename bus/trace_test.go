@@ -266,6 +266,27 @@ func TestABatchLinksToItsMessages(t *testing.T) {
 	}
 }
 
+func TestABatchThatWaitsForAnotherWorkerHasNotFailed(t *testing.T) {
+	b := memBus(t)
+	spans := new(spantest.Recorder)
+	busy := true
+	r := start(t, b, bus.RunnerConfig{TracerProvider: spans}, bus.BatchConsumer{
+		Topic: "t", Group: "g", Wait: -1,
+		Handler: func(context.Context, []*message.Message) error {
+			if busy {
+				busy = false
+				return fault.MarkBusy(errors.New("taken"), time.Millisecond)
+			}
+			return nil
+		},
+	})
+	publish(t, b, "t", keyed("k", 1))
+	settled(t, b, "t", "g")
+	r.stop(t)
+	require.Len(t, spans.Ended(), 2, "spans")
+	assert.Equal(t, codes.Unset, spans.Ended()[0].Status().Code)
+}
+
 func TestWithoutAProviderATraceGoesOn(t *testing.T) {
 	b := memBus(t)
 	got := make(chan trace.SpanContext, 2)
