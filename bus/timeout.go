@@ -30,7 +30,7 @@ type overdue struct {
 }
 
 // bounded runs a handler with a context that ends after the consumer's Timeout. A failure after
-// the timeout is transient, regardless of the handler's error.
+// the timeout is transient, regardless of the handler's error, unless it names messages.
 func (c *consumer) bounded(ctx context.Context, run func(ctx context.Context) error, what func() []any) error {
 	if c.Timeout <= 0 {
 		return run(ctx)
@@ -39,10 +39,22 @@ func (c *consumer) bounded(ctx context.Context, run func(ctx context.Context) er
 	defer cancel()
 	defer c.watch(ctx, &overdue{what: what, began: time.Now()})()
 	err := run(limited)
-	if err == nil || partial(err) != nil || !errors.Is(context.Cause(limited), ErrHandlerTimeout) {
+	if err == nil || !errors.Is(context.Cause(limited), ErrHandlerTimeout) {
 		return err
 	}
-	return fault.MarkTransient(fmt.Errorf("%w (%s): %w", ErrHandlerTimeout, c.Timeout, err))
+	late := func(err error) error {
+		return fault.MarkTransient(fmt.Errorf("%w (%s): %w", ErrHandlerTimeout, c.Timeout, err))
+	}
+	some := partial(err)
+	if some == nil {
+		return late(err)
+	}
+	for i, one := range some {
+		if whole, ok := one.(wholeError); ok { //nolint:errorlint // as made by translated
+			some[i] = wholeError{late(whole.error), whole.of}
+		}
+	}
+	return err
 }
 
 // watch reports a handler that ignores the end of its context, until the returned function is

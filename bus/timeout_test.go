@@ -15,6 +15,7 @@ import (
 
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/driver"
+	"github.com/millrace-go/millrace/event"
 	"github.com/millrace-go/millrace/fault"
 )
 
@@ -55,6 +56,27 @@ func TestTimeoutEndsAHandler(t *testing.T) {
 			})
 		})
 	}
+}
+
+// It is the same in a batch with a message that is no event, which fails on its own.
+func TestTimeoutEndsAHandlerBesideNoEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memBus(t)
+		r := start(t, b, bus.RunnerConfig{}, bus.BatchConsumer{
+			Topic: "t", Group: "g", Timeout: 3 * time.Second, Retry: bus.FixedRetry(time.Second, 1), Size: 2, Wait: time.Second,
+			Handler: bus.HandleBatch(func(ctx context.Context, _ []event.Event) error {
+				<-ctx.Done()
+				return fault.MarkInfrastructure(ctx.Err())
+			}),
+		})
+		publish(t, b, "t", keyed("k", 1), versioned(t, "c", 1))
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if s := r.Status()[0]; s.DeadLettered != 2 || s.Pauses != 0 {
+			t.Errorf("after two attempts: %+v", s)
+		}
+		r.stop(t)
+	})
 }
 
 // A handler that ignores the end of its context is reported while it runs. Other keys go on, and
