@@ -207,14 +207,15 @@ func (d *drawing) reveal(ctx context.Context, at driver.Drawn) (driver.Drawn, er
 		}
 	}
 	if !bytes.Equal(d.setting.Draw.Root, at.Root) {
-		// The beacon took its time: a room that was lost or cleared since has no draw yet.
-		if now, err := d.step(ctx, driver.DrawStep{Kind: driver.DrawLook}); err != nil || !bytes.Equal(now.Root, at.Root) {
-			return now, err
-		}
 		bounded, cancel := d.room.bounded(ctx)
 		_, err := d.room.save(By(bounded, "millrace", "the leaves of the draw are published"), d.event, func(s *Setting) error {
 			if s.Draw == nil {
 				return ErrNoDraw
+			}
+			// A room that was lost or cleared since has no draw yet: the beacon took its time, or a
+			// clear changed these settings.
+			if _, err := d.step(bounded, driver.DrawStep{Kind: driver.DrawLook}); err != nil {
+				return err
 			}
 			drawn := *s.Draw
 			drawn.Root, drawn.Beacon = at.Root, d.setting.Draw.Beacon

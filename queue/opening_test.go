@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/internal/draws"
@@ -389,6 +390,64 @@ func TestARoomIsClearedBetweenItsListAndItsLeaves(t *testing.T) {
 		require.Equal(t, 2, order.len)
 		p.placeOf(order, "since-0")
 		p.placeOf(order, "since-1")
+	})
+}
+
+// TestARoomIsClearedWhileItsLeavesAreSaved, and freezes again: it does not open without a draw.
+func TestARoomIsClearedWhileItsLeavesAreSaved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPresale(t, queue.Config{Threshold: 1, Timeout: 10 * time.Second}, "", 3)
+		var phase atomic.Int32 // 1: the leaves are complete, 2: the room was cleared
+		p.store.fails(func(_ context.Context, call, _ string) error {
+			if call == fmt.Sprint("draw", driver.DrawRoot) {
+				phase.CompareAndSwap(0, 1)
+			}
+			return nil
+		})
+		p.kept.loaded = func(int) {
+			if phase.CompareAndSwap(1, 2) {
+				_, err := p.room.Clear(t.Context(), "show-1")
+				require.NoError(t, err)
+				p.poll("since-0")
+				p.poll("since-1")
+			}
+		}
+		defer run(t, p.room)()
+		time.Sleep(time.Until(p.opens) + 10*time.Second)
+		order := p.order()
+		require.Equal(t, 2, order.len)
+		p.placeOf(order, "since-0")
+		p.placeOf(order, "since-1")
+	})
+}
+
+// TestLeavesAreSavedWhileTheRoomIsCleared: the opening is over, as when they were before.
+func TestLeavesAreSavedWhileTheRoomIsCleared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPresale(t, queue.Config{Threshold: 1, Timeout: 10 * time.Second}, "", 3)
+		version, cleared := p.kept.version(), make(chan queue.State, 1)
+		clears := sync.OnceFunc(func() {
+			go func() {
+				state, err := p.room.Clear(t.Context(), "show-1")
+				assert.NoError(t, err)
+				cleared <- state
+			}()
+			synctest.Wait() // it has changed the settings
+		})
+		p.store.fails(func(_ context.Context, call, _ string) error {
+			switch call {
+			case fmt.Sprint("draw", driver.DrawRoot):
+				clears()
+			case "change":
+				for p.kept.version() == version+1 {
+					time.Sleep(time.Millisecond)
+				}
+			}
+			return nil
+		})
+		defer run(t, p.room)()
+		require.Zero(t, (<-cleared).Opens)
+		require.Equal(t, queue.Active, p.poll("since-0").Status)
 	})
 }
 

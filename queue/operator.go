@@ -91,6 +91,12 @@ func (r *Room) changeOpening(ctx context.Context, event string, c driver.Change,
 	if err != nil {
 		return State{}, refused(ctx, err)
 	}
+	if c.Clear && r.cfg.Settings != nil {
+		// Once the leaves are published, the opening is over: they may be since keep.
+		if s, err := r.cfg.Settings.Load(bounded, event); err == nil && s.Draw != nil && len(s.Draw.Root) > 0 {
+			return r.Clear(ctx, event)
+		}
+	}
 	l.due.Store(0) // visitors of this process see it at once
 	l.follow(ctx, &state)
 	return state, nil

@@ -53,8 +53,8 @@
 // higher, about a second of the clock.
 //
 // What operators have set outside ([queue.Config].Settings) is asked for again after a
-// restart. A draw is not saved: a restart before the places are given out draws again,
-// and after it the published leaves are gone.
+// restart. A draw is not saved: a restart before the leaves are published draws again.
+// After one behind that, users have the places that were saved, and the leaves are gone.
 //
 // Failure modes: without Restore the store starts empty with the process, in another
 // epoch. A user that comes back within Rules.Settle, with a ticket that is still
