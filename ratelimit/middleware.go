@@ -22,7 +22,8 @@ type HTTPConfig struct {
 	Limiter func(*http.Request) *Limiter
 	// Priority of a request; Low when nil.
 	Priority func(*http.Request) Priority
-	// Cost is how many calls of the budget a request takes; 1 when nil.
+	// Cost is how many calls of the budget a request takes; 1 when nil. A request that takes 0
+	// passes.
 	Cost func(*http.Request) int
 	// Logger receives the errors of the store, which clients do not see; slog.Default() when
 	// nil.
@@ -71,13 +72,16 @@ func NewHTTP(limiter *Limiter, cfg HTTPConfig) (func(next http.Handler) http.Han
 // middleware passes on the requests that fit into the budget.
 func (h *limited) middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		l := h.cfg.Limiter(r)
-		if l == nil {
+		l, cost := h.cfg.Limiter(r), 0
+		if l != nil {
+			cost = h.cfg.Cost(r)
+		}
+		if cost == 0 {
 			next.ServeHTTP(w, r)
 			return
 		}
 		p := h.cfg.Priority(r)
-		d, err := h.decide(l, r, p)
+		d, err := decide(l, r, p, cost)
 		switch {
 		case err == nil:
 			h.headers(w, l, p, d)
@@ -101,9 +105,9 @@ func (h *limited) middleware(next http.Handler) http.Handler {
 
 // decide spends the permit. If the process was stopped for so long that the permit expired,
 // decide asks once more.
-func (h *limited) decide(l *Limiter, r *http.Request, p Priority) (Decision, error) {
+func decide(l *Limiter, r *http.Request, p Priority, cost int) (Decision, error) {
 	for range 2 {
-		d, err := l.AllowN(r.Context(), p, h.cfg.Cost(r))
+		d, err := l.AllowN(r.Context(), p, cost)
 		if err != nil || !d.Allowed {
 			return d, err
 		}

@@ -114,10 +114,14 @@ func TestMiddlewareCostAndChoice(t *testing.T) {
 				if r.URL.Path == "/huge" {
 					return 1000
 				}
+				if r.URL.Path == "/none" {
+					return 0
+				}
 				return 5
 			},
 		})
 		expect(t, serve(h, "/free"), http.StatusOK, map[string]string{"RateLimit": ""})
+		expect(t, serve(h, "/none"), http.StatusOK, map[string]string{"RateLimit": ""})
 		expect(t, serve(h, "/"), http.StatusOK, nil)
 		expect(t, serve(h, "/huge"), http.StatusTooManyRequests, nil)
 		if store.taken() != [2]int{5, 0} {
