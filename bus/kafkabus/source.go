@@ -284,7 +284,13 @@ func (s *source) add(fetched kgo.Fetches) {
 }
 
 // size is the approximate memory of a record.
-func size(r *kgo.Record) int { return 100 + len(r.Key) + len(r.Value) }
+func size(r *kgo.Record) int {
+	n := 100 + len(r.Key) + len(r.Value)
+	for _, h := range r.Headers {
+		n += len(h.Key) + len(h.Value)
+	}
+	return n
+}
 
 // claim returns the claim of a partition, nil if this member has none; s.mu is held.
 func (s *source) claim(partition int32) *claim {

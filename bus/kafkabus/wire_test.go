@@ -23,6 +23,7 @@ func TestWireFormat(t *testing.T) {
 	m.Metadata.Set("ce_type", "PaymentSuccess")
 	var r kgo.Record
 	encode(&r, m, event.Key(m))
+	memory := size(&r)
 	size, err := sizeOf(m, event.Key(m))
 	require.NoError(t, err)
 	var headers []string
@@ -34,8 +35,8 @@ func TestWireFormat(t *testing.T) {
 	if string(r.Key) != "user-7" || string(r.Value) != "payload" {
 		t.Errorf("key %q, value %q", r.Key, r.Value)
 	}
-	if least := len("id-1payloaduser-7user-7PaymentSuccess"); size < least {
-		t.Errorf("the size of %d is below the %d bytes of content", size, least)
+	if least := len("id-1payloaduser-7user-7PaymentSuccess"); size < least || memory < 100+least {
+		t.Errorf("the sizes of %d and %d are below the %d bytes of content", size, memory, least)
 	}
 	back := messages([]*kgo.Record{&r})[0]
 	if !back.Equals(m) {
