@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/millrace-go/millrace/examples/boxoffice/internal/site/locales"
@@ -146,7 +147,7 @@ func (a *assets) write(w http.ResponseWriter, r *http.Request, file asset) {
 	w.Header().Set("Content-Type", file.contentType)
 	if file.compressed != nil {
 		w.Header().Set("Vary", "Accept-Encoding")
-		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		if takesGzip(r.Header.Get("Accept-Encoding")) {
 			w.Header().Set("Content-Encoding", "gzip")
 			body = file.compressed
 		}
@@ -155,4 +156,16 @@ func (a *assets) write(w http.ResponseWriter, r *http.Request, file asset) {
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body) // the client may be gone
 	}
+}
+
+// takesGzip says whether a client names gzip, and does not refuse it by q=0.
+func takesGzip(accepted string) bool {
+	for coding := range strings.SplitSeq(accepted, ",") {
+		name, weight, _ := strings.Cut(strings.ReplaceAll(coding, " ", ""), ";q=")
+		if strings.EqualFold(name, "gzip") {
+			q, err := strconv.ParseFloat(weight, 64)
+			return err != nil || q > 0
+		}
+	}
+	return false
 }

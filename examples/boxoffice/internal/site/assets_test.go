@@ -174,6 +174,9 @@ func TestCompression(t *testing.T) {
 	if err != nil || !bytes.Equal(body, plain.Body.Bytes()) {
 		t.Errorf("unpacked it is another file (%v)", err)
 	}
+	for accepted, want := range map[string]string{"br, gzip;q=0": "", "gzip; q=0.0": "", "deflate;q=0, GZIP;q=0.5": "gzip", "xgzip": ""} {
+		assert.Equal(t, want, get(h, address, "Accept-Encoding", accepted).Header().Get("Content-Encoding"), accepted)
+	}
 }
 
 func TestWorker(t *testing.T) {
