@@ -61,6 +61,7 @@ type behind struct {
 	judge, site *httptest.Server
 	reached     atomic.Int64
 	visit       atomic.Pointer[visit] // nil: the signature was wrong
+	h2c         atomic.Bool           // a request was to upgrade to HTTP/2
 	at          string                // of the proxy
 }
 
@@ -97,6 +98,9 @@ func newBehind(t *testing.T, at string, serve func(*gate.Gate) (http.Handler, er
 			of.event, of.user, err = verify(r)
 			if b.visit.Store(&of); err != nil || r.Header.Get("X_millrace_user") != "" {
 				b.visit.Store(nil)
+			}
+			if r.Header.Get("Upgrade") == "h2c" {
+				b.h2c.Store(true)
 			}
 			if r.URL.Path == "/static/refused" {
 				w.WriteHeader(http.StatusUnauthorized)
@@ -275,6 +279,8 @@ func playGate(t *testing.T, name string, kind gate.Kind, file string, args func(
 	}
 	second.want(401, "the site at /static/refused", "GET", "/static/refused", nil) // the site's own
 	second.want(200, "", "OPTIONS", "/pay", nil)
+	second.do("OPTIONS", "/pay", http.Header{"Connection": {"Upgrade, HTTP2-Settings"}, "Upgrade": {"h2c"}, "Http2-Settings": {"AAMAAABkAARAAAAAAAIAAAAA"}})
+	assert.False(t, b.h2c.Load(), "HTTP/2 in which the gate sees no request was offered to the site")
 
 	first.want(204, "", "POST", "/millrace-gate/leave/sale", nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
