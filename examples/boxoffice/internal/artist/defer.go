@@ -132,7 +132,7 @@ func (d *deferrals) keepRepeating(ctx context.Context) {
 // repeatDue asks the due questions, up to a batch, and returns their number.
 // Questions that could not be asked stay.
 func (d *deferrals) repeatDue(ctx context.Context, job *store.Job) (asked int, err error) {
-	due, needless, err := d.due(ctx)
+	due, needless, until, err := d.due(ctx)
 	if err != nil || len(due)+len(needless) == 0 {
 		return 0, err
 	}
@@ -149,7 +149,7 @@ func (d *deferrals) repeatDue(ctx context.Context, job *store.Job) (asked int, e
 		if err := lease.Keep(ctx, tx, asksLeaseTTL); err != nil {
 			return err
 		}
-		if err := each(ctx, tx, d.table.Answered, done); err != nil {
+		if err := each(ctx, tx, d.table.Answered, done, until); err != nil {
 			return err
 		}
 		return each(ctx, tx, d.table.Later, later)
@@ -157,12 +157,15 @@ func (d *deferrals) repeatDue(ctx context.Context, job *store.Job) (asked int, e
 	return len(due) + len(needless), errors.Join(refused, err)
 }
 
-// due returns the questions to ask, and the artists whose questions are obsolete.
-func (d *deferrals) due(ctx context.Context) (due []ask, needless []string, err error) {
+// due returns the questions to ask, the artists whose questions are obsolete, and when the
+// last of all these was stored.
+func (d *deferrals) due(ctx context.Context) (due []ask, needless []string, until int64, err error) {
 	err = store.Each(ctx, d.store.Reader(), d.table.Deferred, []any{deferBatch}, func(row *sql.Rows) error {
 		var q ask
+		var at int64
 		var since bool
-		err := row.Scan(&q.id, &q.reason, &q.request, &since)
+		err := row.Scan(&q.id, &q.reason, &q.request, &at, &since)
+		until = max(until, at)
 		if since {
 			needless = append(needless, q.id)
 		} else {
@@ -170,7 +173,7 @@ func (d *deferrals) due(ctx context.Context) (due []ask, needless []string, err 
 		}
 		return err
 	})
-	return due, needless, err
+	return due, needless, until, err
 }
 
 // askAll asks several at once, and stops at the first failure. Those that the

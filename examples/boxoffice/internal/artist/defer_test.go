@@ -22,6 +22,8 @@ import (
 // broker is a publisher that keeps the published messages, and can refuse.
 type broker struct {
 	away atomic.Bool
+	// before, if set, is called before a message is taken.
+	before func()
 
 	mu  sync.Mutex
 	got map[string]int    // by artist
@@ -31,6 +33,9 @@ type broker struct {
 func (b *broker) Publish(_ string, all ...*message.Message) error {
 	if b.away.Load() {
 		return errors.New("no broker")
+	}
+	if b.before != nil {
+		b.before()
 	}
 	for _, m := range all {
 		e, err := event.Decode(m)
@@ -243,6 +248,26 @@ func TestDeferredUntilPublished(t *testing.T) {
 	}
 }
 
+// A wish that comes while others are asked for does not go with the one before it, which a check
+// has answered.
+func TestRefreshWhileAsking(t *testing.T) {
+	r, b := newRig(t, Config{}, WorkerConfig{}), &broker{}
+	m := r.before(t, b, Config{})
+	wish := func(id string) {
+		_, err := m.Refresh(t.Context(), id)
+		assert.NoError(t, err)
+	}
+	wish("1")
+	wish("2")
+	r.box.Exec(t, `UPDATE artist_asks SET asked_at = asked_at - 60000`)
+	r.box.Exec(t, `UPDATE artists SET last_checked_at = now_ms() - 30000 WHERE artist_id = '1'`)
+	b.before = func() { wish("1") }
+	_, err := m.deferrals.repeatDue(t.Context(), r.box.Store.NewJob(asksLease, "test", time.Minute, quiet))
+	require.NoError(t, err)
+	assert.True(t, b.has("2"))
+	assert.Equal(t, "1", r.box.Query(t, `SELECT MAX(artist_id) FROM artist_asks`), "is to be asked for")
+}
+
 // A process whose lease has ended while there was nothing to ask, and went to another, asks
 // nothing.
 func TestOneProcessRepeats(t *testing.T) {
@@ -286,7 +311,7 @@ func TestRefresh(t *testing.T) {
 	r.box.Exec(t, `UPDATE artist_asks SET asked_at = 1, due_at = now_ms() + 30000`)
 	_, err := m.Refresh(t.Context(), "1")
 	require.NoError(t, err)
-	if due, needless, err := m.deferrals.due(t.Context()); err != nil || len(due) != 1 || len(needless) != 0 {
+	if due, needless, _, err := m.deferrals.due(t.Context()); err != nil || len(due) != 1 || len(needless) != 0 {
 		t.Errorf("after a wish that was answered: to be asked %v, needless %v, %v", due, needless, err)
 	}
 	r.box.Exec(t, `INSERT INTO update_status (character_id, state, fail_count, last_error_code, last_error_message, next_retry_at, created_at, updated_at)

@@ -153,12 +153,12 @@ func (w *Worker) status(r result) []any {
 	return []any{r.id, state, code, message, next.Milliseconds()}
 }
 
-// each runs a statement once for all ids.
-func each(ctx context.Context, tx *sql.Tx, statement string, ids []string) error {
+// each runs a statement once for all ids, which are its last parameter.
+func each(ctx context.Context, tx *sql.Tx, statement string, ids []string, first ...any) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := tx.ExecContext(ctx, store.In(statement, 1, len(ids)), store.Args(ids...)...)
+	_, err := tx.ExecContext(ctx, store.In(statement, 1+len(first), len(ids)), append(first, store.Args(ids...)...)...)
 	return err
 }
 
