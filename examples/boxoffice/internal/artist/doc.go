@@ -25,7 +25,7 @@
 //	a refused request is repeated until it is published            TestUpdatingIsTrue, TestDeferredUntilPublished,
 //	                                                               TestFailedPublishIsAskedAgain
 //	queued requests outlive the process                            TestQueuedOutlivesProcess
-//	a wish to refresh is stored before it is answered              TestRefresh
+//	a wish to refresh is stored before it is answered              TestRefresh, TestRefreshWhileAsking
 //	high overtakes low, and low is skipped                         TestPriorityInversion
 //	a poison artist is a dead letter and affects no other          TestPoisonArtist, TestMixedBatch
 //	an artist unknown to the API is NOT_FOUND, and may appear      TestMissingArtist
