@@ -56,6 +56,7 @@
 //	doctor reports problems, and their fixes                      TestUnreachable, TestRefused, TestSettings
 //	doctor reports the oldest snapshot and its holder             TestSnapshots, TestOldSnapshots
 //	doctor changes nothing                                        TestDoctorChangesNothing
+//	a database that does not answer ends a command after 10 s     TestSilentDatabase
 //	differing clocks are reported, also of two servers            TestClock, TestClocksOfServers
 //	failing events that are still retried are listed, and status
 //	points to the list                                            TestOutboxFailing

@@ -65,7 +65,7 @@ func entered(ctx context.Context, inside, schema string) (err error) {
 // onServer creates a place by a statement, which fails if the place exists.
 func (c Config) onServer(ctx context.Context, rawURL, inside, what, create, drop string) (*place, error) {
 	run := func(ctx context.Context, statement string) (err error) {
-		d, err := database.Open(rawURL, false)
+		d, err := database.Connect(ctx, rawURL, false, 0)
 		if err != nil {
 			return err
 		}

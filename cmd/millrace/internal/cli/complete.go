@@ -148,7 +148,7 @@ func hasTables(ctx context.Context, rawURL string) (bool, error) {
 
 // busState is the state of the tables of a transport in a database.
 func busState(ctx context.Context, rawURL string) (_ database.State, err error) {
-	d, err := database.Open(rawURL, false)
+	d, err := database.Connect(ctx, rawURL, false, 0)
 	if err != nil {
 		return database.State{}, err
 	}

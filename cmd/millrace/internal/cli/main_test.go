@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"flag"
 	"io"
+	"net"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -152,4 +154,17 @@ func (p place) tables(t *testing.T, db *sql.DB) (n int) {
 	}[p.name]
 	require.NoError(t, db.QueryRow(query).Scan(&n))
 	return n
+}
+
+// A database that takes connections and says nothing.
+func TestSilentDatabase(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	for _, scheme := range []string{"postgres", "mysql"} {
+		for _, line := range []string{"outbox status", "outbox failed", "outbox adopt", "migrate status", "migrate up"} {
+			args := append(strings.Fields(line), "--db", scheme+"://app:secret@"+l.Addr().String()+"/shop")
+			toolWith(t.Context(), cli.Streams{Answer: 50 * time.Millisecond}, args...).want(t, 1, "the server does not answer within 50ms; millrace doctor looks for the cause")
+		}
+	}
 }

@@ -131,7 +131,7 @@ func (a *app) located(flag string) (string, database.Dialect, error) {
 }
 
 // open opens the database, and returns the chosen groups of tables.
-func (m *migration) open(a *app, create bool) (*database.Database, []database.Part, error) {
+func (m *migration) open(ctx context.Context, a *app, create bool) (*database.Database, []database.Part, error) {
 	url, dialect, err := a.located(m.db)
 	if err != nil {
 		return nil, nil, err
@@ -140,12 +140,12 @@ func (m *migration) open(a *app, create bool) (*database.Database, []database.Pa
 	if err != nil {
 		return nil, nil, err
 	}
-	d, err := database.Open(url, create)
+	d, err := database.Connect(ctx, url, create, a.Answer)
 	return d, parts, err
 }
 
 func (a *app) migrateUp(cmd *cobra.Command, m *migration) (err error) {
-	d, parts, err := m.open(a, true)
+	d, parts, err := m.open(cmd.Context(), a, true)
 	if err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ type stepReport struct {
 }
 
 func (a *app) migrateStatus(cmd *cobra.Command, m *migration) (err error) {
-	d, parts, err := m.open(a, false)
+	d, parts, err := m.open(cmd.Context(), a, false)
 	if err != nil {
 		return err
 	}

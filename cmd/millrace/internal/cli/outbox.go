@@ -36,7 +36,7 @@ func nameFlags(cmd *cobra.Command, names *sqlname.Names) {
 }
 
 // open opens the outbox's database.
-func (b *boxFlags) open(a *app) (*database.Database, error) {
+func (b *boxFlags) open(ctx context.Context, a *app) (*database.Database, error) {
 	url, dialect, err := a.located(b.db)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (b *boxFlags) open(a *app) (*database.Database, error) {
 	if err := validNames(b.names, dialect); err != nil {
 		return nil, err
 	}
-	d, err := database.Open(url, false)
+	d, err := database.Connect(ctx, url, false, a.Answer)
 	if err == nil {
 		d.Names = b.names
 	}
@@ -88,7 +88,7 @@ func (b *boxFlags) kinds(ctx context.Context, d *database.Database) ([]database.
 
 // withBox opens the one outbox that a command is about, and calls do with it.
 func (a *app) withBox(ctx context.Context, b *boxFlags, do func(database.Outbox) error) (err error) {
-	d, err := b.open(a)
+	d, err := b.open(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (a *app) outboxStatusCommand() *cobra.Command {
 }
 
 func (a *app) outboxStatus(ctx context.Context, b boxFlags, shard int) (err error) {
-	d, err := b.open(a)
+	d, err := b.open(ctx, a)
 	if err != nil {
 		return err
 	}

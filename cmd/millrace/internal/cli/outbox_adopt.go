@@ -27,7 +27,7 @@ func (a *app) outboxAdoptCommand() *cobra.Command {
 }
 
 func (a *app) outboxAdopt(ctx context.Context, b boxFlags) (err error) {
-	d, err := b.open(a)
+	d, err := b.open(ctx, a)
 	if err != nil {
 		return err
 	}

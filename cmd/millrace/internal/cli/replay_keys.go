@@ -65,7 +65,7 @@ type keyStores []keyStore
 func (a *app) openKeys(ctx context.Context, k keyFlags) (all keyStores, err error) {
 	for _, raw := range k.urls {
 		a.urls = append(a.urls, raw)
-		store, err := openKeyStore(raw, k)
+		store, err := openKeyStore(ctx, raw, k)
 		if err == nil {
 			all = append(all, store)
 			_, err = store.Recorded(ctx, []string{"millrace:none"})
@@ -77,7 +77,7 @@ func (a *app) openKeys(ctx context.Context, k keyFlags) (all keyStores, err erro
 	return all, nil
 }
 
-func openKeyStore(raw string, k keyFlags) (keyStore, error) {
+func openKeyStore(ctx context.Context, raw string, k keyFlags) (keyStore, error) {
 	if isRedis(raw) {
 		client, err := redisdb.Open(raw, redisdb.Config{})
 		if err != nil {
@@ -93,7 +93,7 @@ func openKeyStore(raw string, k keyFlags) (keyStore, error) {
 	if err != nil {
 		return keyStore{}, usageError{err}
 	}
-	d, err := database.Open(raw, false)
+	d, err := database.Connect(ctx, raw, false, 0)
 	if err != nil {
 		return keyStore{}, err
 	}

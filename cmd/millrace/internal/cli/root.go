@@ -40,6 +40,8 @@ type Streams struct {
 	Edit func(ctx context.Context, path string) error
 	// LookUp is how long a completion asks a server, while its user waits; 1 s when 0.
 	LookUp time.Duration
+	// Answer is how long a command waits for the first answer of a database; 10 s when 0.
+	Answer time.Duration
 }
 
 // Standard are the streams of the process.

@@ -3,15 +3,19 @@
 package database
 
 import (
+	"cmp"
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/millrace-go/millrace/internal/mysqldb"
 	"github.com/millrace-go/millrace/internal/pgdb"
@@ -85,6 +89,25 @@ func Open(rawURL string, create bool) (*Database, error) {
 		return nil, err
 	}
 	return d, nil
+}
+
+// Connect is Open for a server that has to answer in time; 0 is 10 s.
+func Connect(ctx context.Context, rawURL string, create bool, within time.Duration) (*Database, error) {
+	d, err := Open(rawURL, create)
+	if err != nil || d.Dialect == SQLite {
+		return d, err
+	}
+	within = cmp.Or(within, 10*time.Second)
+	asking, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	if err = d.DB.PingContext(asking); err == nil {
+		return d, nil
+	}
+	var slow net.Error // of the dial, a moment before asking ends
+	if ctx.Err() == nil && (asking.Err() != nil || errors.As(err, &slow) && slow.Timeout()) {
+		err = fmt.Errorf("the server does not answer within %s; millrace doctor looks for the cause: %w", within, err)
+	}
+	return nil, errors.Join(err, d.Close())
 }
 
 // Close closes the pool.
