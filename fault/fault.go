@@ -29,18 +29,11 @@ const (
 // String returns the class in lower case: "transient", "permanent",
 // "infrastructure", "busy" or "unclassified".
 func (c Class) String() string {
-	switch c {
-	case Transient:
-		return "transient"
-	case Permanent:
-		return "permanent"
-	case Infrastructure:
-		return "infrastructure"
-	case Busy:
-		return "busy"
-	default:
-		return "unclassified"
+	names := [...]string{"unclassified", "transient", "permanent", "infrastructure", "busy"}
+	if int(c) < len(names) {
+		return names[c]
 	}
+	return names[Unclassified]
 }
 
 // Classifier classifies errors without a mark, usually a driver's. It returns Unclassified for
@@ -92,13 +85,8 @@ func Of(err error, classifiers ...Classifier) Class {
 		return Unclassified
 	}
 	var m *marked
-	if errors.As(err, &m) {
+	if errors.As(Mark(err, classifiers...), &m) {
 		return m.class
-	}
-	for _, classify := range classifiers {
-		if c := classify(err); c != Unclassified {
-			return c
-		}
 	}
 	return Transient
 }

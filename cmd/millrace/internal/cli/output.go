@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -107,12 +108,7 @@ func short(s string, width int) string {
 }
 
 // orDash is a text, or a dash for none.
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
+func orDash(s string) string { return cmp.Or(s, "-") }
 
 // yesOrNo is a word for a table.
 func yesOrNo(is bool) string {
