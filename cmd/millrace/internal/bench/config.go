@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"regexp"
@@ -35,26 +36,16 @@ const (
 )
 
 func (c Config) withDefaults() Config {
-	if c.Window == 0 {
-		c.Window = 3 * time.Second
-	}
-	if c.Size == 0 {
-		c.Size = 500
-	}
-	if c.Callers == 0 {
-		c.Callers = 16
-	}
-	if c.Name == "" {
-		c.Name = "millrace_bench"
-	}
+	c.Window = cmp.Or(c.Window, 3*time.Second)
+	c.Size = cmp.Or(c.Size, 500)
+	c.Callers = cmp.Or(c.Callers, 16)
+	c.Name = cmp.Or(c.Name, "millrace_bench")
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	if c.Step == nil {
 		c.Step = func(string) {}
 	}
 	if c.Progress == nil {
 		c.Progress = func(string) {}
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	return c
 }
