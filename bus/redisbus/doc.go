@@ -38,6 +38,8 @@
 //	XINFO GROUPS shows unacknowledged messages                    TestNativeLag, TestLagByCounting
 //	another process's messages arrive at once, without polling    TestOtherProcessWakes
 //	partitions of a topic use several nodes of a Cluster          TestPartitionsSpreadOverCluster
+//	a node of a Cluster that does not answer stops no partition
+//	on the others                                                 TestAHungNodeStopsNoOthers
 //	messages that a group has not acknowledged can be browsed     TestPendingIsShown
 //	retention deletes only messages that all groups acknowledged  TestPrune
 //	maxlen deletes no others either: Publish fails instead        TestMaxLen

@@ -46,11 +46,11 @@ func open(u *url.URL, cfg Config) (_ *logdriver.Driver, err error) {
 		return nil, err
 	}
 	s := &store{client: c.UniversalClient, keys: keys(cfg.Prefix), scripts: scripts, cfg: cfg, logger: cfg.Logger}
-	s.writes = &logdriver.Writes[*call]{Make: s.write}
 	return logdriver.NewDriver(logdriver.Parts{
 		Name: "redisbus",
 		Backend: logdriver.Backend{
-			Log: s, Directory: s, Append: s.append, Begin: s.writes.Begin, Classify: rediskit.Classify, Headers: headers{},
+			Log: s, Directory: s, Append: s.append, TopicsApart: true, Classify: rediskit.Classify, Headers: headers{},
+			Begin: func(ctx context.Context, fn func(context.Context) error) error { return fn(ctx) },
 		},
 		Config: logdriver.Config{
 			Partitions: cfg.Partitions, Retention: cfg.Retention, LeaseTTL: cfg.LeaseTTL,

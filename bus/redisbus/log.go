@@ -23,7 +23,6 @@ type store struct {
 	lanes   logdriver.Lanes
 	cfg     Config
 	logger  *slog.Logger
-	writes  *logdriver.Writes[*call]
 	pubsub  *redis.PubSub // made at the first use; see watch
 }
 
@@ -60,21 +59,19 @@ func (s *store) Lease(ctx context.Context, c logdriver.Cursor, holder string, tt
 
 // Renew implements logdriver.Log.
 func (s *store) Renew(ctx context.Context, ttl time.Duration, leases ...logdriver.Lease) error {
-	calls := make([]*call, len(leases))
-	for i, lease := range leases {
-		calls[i] = s.extend(lease, "", -1, ttl)
+	for _, lease := range leases {
+		if err := s.extend(ctx, lease, "", -1, ttl); err != nil {
+			return err
+		}
 	}
-	return s.writes.Add(ctx, calls...)
+	return nil
 }
 
 // Release implements logdriver.Log.
 func (s *store) Release(ctx context.Context, lease logdriver.Lease) error {
 	p := s.partition(lease.Lane)
-	return s.writes.Add(ctx, &call{
-		script: s.scripts.release,
-		keys:   []string{s.keys.lease(p.stream, lease.Consumer)},
-		args:   []any{lease.Holder, lease.Token, s.keys.channel(p.Topic)},
-	})
+	return s.scripts.release.Run(ctx, s.client, []string{s.keys.lease(p.stream, lease.Consumer)},
+		lease.Holder, lease.Token, s.keys.channel(p.Topic)).Err()
 }
 
 // Advance implements logdriver.Log.
@@ -82,41 +79,18 @@ func (s *store) Advance(ctx context.Context, lease logdriver.Lease, p logdriver.
 	if p.From == "" {
 		p = logdriver.Position{From: "0-0", ID: -1}
 	}
-	return s.writes.Add(ctx, s.extend(lease, p.From, p.ID, ttl))
+	return s.extend(ctx, lease, p.From, p.ID, ttl)
 }
 
 // extend extends the lease, and moves the cursor unless id is "".
-func (s *store) extend(lease logdriver.Lease, id string, count int64, ttl time.Duration) *call {
-	part := s.partition(lease.Lane)
-	return &call{
-		script: s.scripts.advance,
-		keys:   []string{part.stream, s.keys.lease(part.stream, lease.Consumer)},
-		args:   []any{lease.Holder, lease.Token, lease.Consumer, id, count, ttl.Milliseconds()},
+func (s *store) extend(ctx context.Context, lease logdriver.Lease, id string, count int64, ttl time.Duration) error {
+	stream := s.partition(lease.Lane).stream
+	held, err := s.scripts.advance.Run(ctx, s.client, []string{stream, s.keys.lease(stream, lease.Consumer)},
+		lease.Holder, lease.Token, lease.Consumer, id, count, ttl.Milliseconds()).Bool()
+	if err == nil && !held {
+		err = logdriver.ErrLeaseLost
 	}
-}
-
-// write is Make of logdriver.Writes: one round trip moves all cursors, and the next one releases
-// the leases. A lost lease does not stop the cursors of others.
-func (s *store) write(ctx context.Context, calls []*call) error {
-	var moves, releases []*call
-	for _, c := range calls {
-		if c.script == s.scripts.release {
-			releases = append(releases, c)
-		} else {
-			moves = append(moves, c)
-		}
-	}
-	if err := runAll(ctx, s.client, moves); err != nil {
-		return err
-	}
-	for _, c := range moves {
-		if moved, err := c.result.Int(); err != nil {
-			return err
-		} else if moved == 0 {
-			return logdriver.ErrLeaseLost
-		}
-	}
-	return runAll(ctx, s.client, releases)
+	return err
 }
 
 // Prune implements logdriver.Log.

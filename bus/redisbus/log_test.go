@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-go/millrace/bus/driver/logdriver"
 	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/log/logsub"
 	"github.com/millrace-go/millrace/internal/redisdb"
@@ -31,7 +30,6 @@ func newLog(t *testing.T) (*store, string) {
 	scripts, err := loadScripts()
 	require.NoError(t, err)
 	l := &store{client: client, keys: k, scripts: scripts, logger: slog.New(slog.DiscardHandler)}
-	l.writes = &logdriver.Writes[*call]{Make: l.write}
 	_, err = l.Ensure(t.Context(), logsub.Topic{Name: "topic", Partitions: 1})
 	require.NoError(t, err)
 	stream := k.stream("topic", 0, 1)
@@ -146,36 +144,6 @@ func lapsed(t *testing.T, l *store, stream string) {
 	defer tick.Stop()
 	for l.client.Exists(t.Context(), l.keys.lease(stream, "group")).Val() == 1 {
 		<-tick.C
-	}
-}
-
-// Cursors of several groups move in one round trip, and one lost lease does not stop the others.
-func TestCursorsMoveTogether(t *testing.T) {
-	l, _ := newLog(t)
-	l.put(t, 5)
-	entries, _, err := l.Read(t.Context(), 0, log.Position{}, 5)
-	require.NoError(t, err)
-	var leases []log.Lease
-	for _, group := range []string{"a", "b", "c"} {
-		leases = append(leases, l.take(t, group, "me", time.Minute))
-	}
-	move := func(p log.Position) error {
-		return l.writes.Begin(t.Context(), func(ctx context.Context) error {
-			for _, lease := range leases {
-				if err := l.Advance(ctx, lease, p, time.Minute); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	require.NoError(t, move(entries[1].Position))
-	require.NoError(t, l.Release(t.Context(), leases[1]))
-	assert.ErrorIs(t, move(entries[3].Position), log.ErrLeaseLost, "one lease is lost")
-	for group, want := range map[string]int{"a": 1, "b": 3, "c": 1} {
-		if n, oldest, err := l.Backlog(t.Context(), log.Cursor{Consumer: group}, 1, 100); err != nil || n != want || oldest.IsZero() {
-			t.Errorf("%s is %d behind since %s (%v), want %d", group, n, oldest, err, want)
-		}
 	}
 }
 

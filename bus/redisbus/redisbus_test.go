@@ -1,10 +1,13 @@
 package redisbus_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +19,7 @@ import (
 	"github.com/millrace-go/millrace/bus"
 	"github.com/millrace-go/millrace/bus/redisbus"
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/internal/log"
 	"github.com/millrace-go/millrace/internal/redistest"
 )
 
@@ -98,6 +102,59 @@ func TestPartitionsSpreadOverCluster(t *testing.T) {
 		t.Errorf("all partitions are on %v", nodes)
 	}
 	assert.Equal(t, slot("millrace:lease:{topic}:group"), slot("topic"), "the lease of a topic with one partition is in another slot")
+}
+
+// silent is a connection whose server answers nothing more once its address is hung.
+type silent struct {
+	net.Conn
+	hung *atomic.Value
+}
+
+func (c silent) Write(b []byte) (int, error) {
+	if c.hung.Load() == c.RemoteAddr().String() {
+		return len(b), nil
+	}
+	return c.Conn.Write(b)
+}
+
+func TestAHungNodeStopsNoOthers(t *testing.T) {
+	p := cluster(t)
+	opts := *p.client.(*redis.ClusterClient).Options()
+	opts.ReadTimeout = 2 * time.Second
+	var hung atomic.Value
+	opts.Dialer = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		return silent{conn, &hung}, err
+	}
+	client := redis.NewClusterClient(&opts)
+	t.Cleanup(func() { assert.NoError(t, client.Close()) })
+	const partitions, ttl = 12, 600 * time.Millisecond
+	b := open(t, redisbus.Config{Client: client, Partitions: partitions, LeaseTTL: ttl}, p.url)
+	ch := subscribe(t, b, "group", "topic", 10)
+	node := func(key string) string {
+		master, err := client.MasterForKey(t.Context(), p.stream("topic", fmt.Sprint(log.LaneOf(key, partitions))))
+		require.NoError(t, err)
+		return master.Options().Addr
+	}
+	key := "0"
+	for n := 0; node(key) == node("hangs"); n++ {
+		key = fmt.Sprint(n)
+	}
+	for _, key := range []string{key, "hangs"} {
+		publish(t, b, "topic", keyed(key, "x"))
+		receive(t, ch).Ack()
+	}
+	hung.Store(node("hangs"))
+	defer hung.Store("")
+	for began := time.Now(); time.Since(began) < 5*ttl; {
+		publish(t, b, "topic", keyed(key, "x"))
+		select {
+		case m := <-ch:
+			m.Ack()
+		case <-time.After(2 * time.Second): // as long as a call to the other node takes
+			t.Fatal("a message on another node does not come")
+		}
+	}
 }
 
 // Names with colons do not mix up two groups: each has what it started, and what it did.

@@ -34,7 +34,8 @@ type Backend struct {
 	// transaction, so that a topic can be cached at once. Otherwise the topic may vanish when
 	// the transaction rolls back.
 	TopicsStay bool
-	// TopicsApart calls Append for each topic apart, where a topic can hang alone.
+	// TopicsApart calls Append for each topic apart, and writes the cursors and leases of each lane
+	// apart, where a part of the server can hang alone.
 	TopicsApart bool
 	// LeasesTogether makes a member take its partitions in one transaction, which Log.Lease then
 	// joins. Set it where writers are serialized anyway: elsewhere two members could wait for

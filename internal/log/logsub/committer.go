@@ -16,9 +16,9 @@ import (
 	"github.com/millrace-go/millrace/internal/log"
 )
 
-// committer extends the leases of all lanes that the process holds, in one call. It moves their
-// cursors, several in a transaction, at most once per CommitInterval. After a pause the first
-// acknowledgement is written at once.
+// committer extends the leases of all lanes that the process holds, in one call, or of one lane;
+// see Backend.TopicsApart. It moves their cursors, several in a transaction, at most once per
+// CommitInterval. After a pause the first acknowledgement is written at once.
 type committer struct {
 	b        Backend
 	cfg      Config
@@ -28,15 +28,15 @@ type committer struct {
 	// follow the release of the lease.
 	moving gate
 
-	mu      *sync.Mutex
+	mu      sync.Mutex
 	lanes   map[*lane]struct{}
 	leaving map[*lane]struct{} // their leases are to be released
 }
 
-func newCommitter(b Backend, cfg Config) committer {
-	return committer{
+func newCommitter(b Backend, cfg Config) *committer {
+	return &committer{
 		b: b, cfg: cfg, progress: kit.NewSignal(),
-		moving: newGate(), mu: new(sync.Mutex), lanes: make(map[*lane]struct{}), leaving: make(map[*lane]struct{}),
+		moving: newGate(), lanes: make(map[*lane]struct{}), leaving: make(map[*lane]struct{}),
 	}
 }
 
@@ -50,18 +50,6 @@ func (c *committer) remove(l *lane) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.lanes, l)
-}
-
-// held returns the lanes of all groups, each once.
-func (c *committer) held() []int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	numbers := make([]int, 0, len(c.lanes))
-	for l := range c.lanes {
-		numbers = append(numbers, l.lease.Lane)
-	}
-	slices.Sort(numbers)
-	return slices.Compact(numbers)
 }
 
 func (c *committer) run(ctx context.Context) {

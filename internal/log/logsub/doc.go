@@ -39,6 +39,8 @@
 //	is slow to move the cursors of others                           TestIdleHolderKeepsItsLease, TestSlowCursorsLoseNoLease
 //	cursors are written at once, at most every CommitInterval, and
 //	all of a process in one transaction                             TestCursorWritesCoalesce, TestCursorWritesOfLanesShareATransaction
+//	where a part of the server can hang alone, its partitions hold
+//	up no others                                                    TestLanesHangApart
 //	partitions are released in one transaction, and taken in one
 //	where writers are serialized                                    TestClosingPartitionsShareATransaction, TestPartitionsAreTakenTogether
 //	database errors lose no message                                 TestDatabaseTrouble, TestCloseWithoutDatabase
@@ -72,7 +74,7 @@
 //	lane           reads one leased lane ahead; kit.Tracker tracks the acknowledged prefix
 //	delivery       one message that is handed over
 //	starts         the state that crashes and orderly stops leave for the next holder
-//	committer      writes all cursors of the process and extends their leases
+//	committer      writes all cursors of the process, or one, and extends their leases
 //	heartbeat      reports the process's members as alive; pruning
 //	groups         lists, moves and deletes groups; places finds positions
 //	Driver         a driver.Driver of all of these, which a transport returns or embeds; browse shows messages

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -101,7 +103,7 @@ type Hub struct {
 
 	topics    topics
 	wakes     wakes
-	committer committer
+	committer *committer
 	pulse     heartbeat
 
 	mu        sync.Mutex
@@ -152,7 +154,17 @@ func (h *Hub) WakeGroups() { h.wakes.groups.Wake() }
 
 // Reading returns the lanes that this process reads, and whether it has a member of any group.
 // Only these changes of other processes matter here.
-func (h *Hub) Reading() (lanes []int, member bool) { return h.committer.held(), h.names.any() }
+func (h *Hub) Reading() (lanes []int, member bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for s := range h.sources {
+		s.mu.Lock()
+		lanes = slices.AppendSeq(lanes, maps.Keys(s.lanes))
+		s.mu.Unlock()
+	}
+	slices.Sort(lanes)
+	return slices.Compact(lanes), h.names.any()
+}
 
 // Publisher returns the one, shared publisher of the hub.
 func (h *Hub) Publisher() *Publisher { return h.publisher }

@@ -29,10 +29,11 @@ const (
 // It continues with settle when its intake is stopped (the group has more members now), skips
 // settle when the source is closed, and skips the rest when the lease is lost.
 type lane struct {
-	sub   *Source
-	lease log.Lease   // as taken; see held
-	term  *lease.Term // of the lease
-	start Start       // set before the first message is handed over
+	sub       *Source
+	committer *committer  // the hub's, or its own
+	lease     log.Lease   // as taken; see held
+	term      *lease.Term // of the lease
+	start     Start       // set before the first message is handed over
 
 	ctx     context.Context // of deliveries: ends when the lease is lost
 	revoke  context.CancelCauseFunc
@@ -66,10 +67,14 @@ type place struct {
 // newLane makes a lane of a lease that was requested at asked; stop ends the context of run.
 func newLane(s *Source, held log.Lease, asked time.Time, stop context.CancelFunc) *lane {
 	l := &lane{
-		sub: s, lease: held, term: lease.NewTerm(s.hub.cfg.LeaseTTL, 0), stop: stop,
+		sub: s, committer: s.hub.committer, lease: held, term: lease.NewTerm(s.hub.cfg.LeaseTTL, 0), stop: stop,
 		kicked: kit.NewSignal(), over: make(chan struct{}), settled: make(chan struct{}),
 		committed: held.Position,
 	}
+	if s.hub.b.TopicsApart {
+		l.committer = newCommitter(s.hub.b, s.hub.cfg)
+	}
+	l.committer.add(l)
 	l.term.Extended(asked)
 	l.ctx, l.revoke = context.WithCancelCause(s.base)
 	return l
@@ -78,6 +83,13 @@ func newLane(s *Source, held log.Lease, asked time.Time, stop context.CancelFunc
 // run runs as long as the lane is held; ctx is the intake's.
 func (l *lane) run(ctx context.Context) error {
 	defer l.stop()
+	if l.sub.hub.b.TopicsApart {
+		committing, end := context.WithCancel(l.sub.base)
+		var own sync.WaitGroup
+		own.Go(func() { l.committer.run(committing) })
+		defer own.Wait()
+		defer end()
+	}
 	l.read(ctx)
 	l.endIntake()
 	l.sub.intakes.Done()
@@ -90,7 +102,7 @@ func (l *lane) run(ctx context.Context) error {
 			slog.Int("lane", l.lease.Lane))
 		return nil
 	}
-	return l.sub.hub.committer.retire(context.WithoutCancel(ctx), l)
+	return l.committer.retire(context.WithoutCancel(ctx), l)
 }
 
 // kick makes read check again.
@@ -164,7 +176,7 @@ func (l *lane) take(all []driver.Delivery, most int) []driver.Delivery {
 	}
 	now := time.Now()
 	if !l.term.Valid(now) {
-		l.sub.hub.committer.progress.Send()
+		l.committer.progress.Send()
 		return all
 	}
 	for len(all) < most {
@@ -214,7 +226,7 @@ func (l *lane) finish(d *delivery) {
 	full := l.room() <= 0
 	l.tracker.Done(d.seq)
 	l.sub.window.Give(l)
-	l.sub.hub.committer.progress.Send()
+	l.committer.progress.Send()
 	if full {
 		l.kick()
 	}

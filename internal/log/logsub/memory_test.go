@@ -32,7 +32,7 @@ type memory struct {
 	start    time.Time
 	leased   int  // taken outside a transaction
 	together bool // leases are taken in one transaction
-	apart    bool // topics are appended to apart
+	apart    bool // Backend.TopicsApart; there are no transactions
 }
 
 type cursorRow struct {
@@ -93,6 +93,10 @@ func (l *link) begin(ctx context.Context, fn func(context.Context) error) error 
 	if err != nil {
 		return err
 	}
+	if l.apart { // without transactions
+		leave()
+		return fn(ctx)
+	}
 	defer leave()
 	entries, cursors, id := slices.Clone(l.entries), maps.Clone(l.cursors), l.lastID
 	if err := fn(context.WithValue(ctx, inTx{}, true)); err != nil {
@@ -128,7 +132,7 @@ func (l *link) add(ctx context.Context, entries []log.Entry) error {
 }
 
 func (l *link) Lease(ctx context.Context, c log.Cursor, holder string, ttl time.Duration) (log.Lease, error) {
-	leave, err := l.enter(ctx, "lease")
+	leave, err := l.enter(ctx, fmt.Sprint("lease ", c.Lane))
 	if err != nil {
 		return log.Lease{}, err
 	}
@@ -147,7 +151,7 @@ func (l *link) Lease(ctx context.Context, c log.Cursor, holder string, ttl time.
 
 func (l *link) Renew(ctx context.Context, ttl time.Duration, leases ...log.Lease) error {
 	for _, lease := range leases {
-		if err := l.change(ctx, "advance", lease, func(row *cursorRow) { row.until = time.Now().Add(ttl) }); err != nil {
+		if err := l.change(ctx, fmt.Sprint("advance ", lease.Lane), lease, func(row *cursorRow) { row.until = time.Now().Add(ttl) }); err != nil {
 			return err
 		}
 	}
@@ -163,7 +167,7 @@ func (l *link) Release(ctx context.Context, lease log.Lease) error {
 }
 
 func (l *link) Advance(ctx context.Context, lease log.Lease, p log.Position, ttl time.Duration) error {
-	return l.change(ctx, "advance", lease, func(row *cursorRow) {
+	return l.change(ctx, fmt.Sprint("advance ", lease.Lane), lease, func(row *cursorRow) {
 		if row.last != p.ID {
 			l.advances[lease.Cursor] = append(l.advances[lease.Cursor], time.Since(l.start))
 		}

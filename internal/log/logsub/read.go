@@ -41,7 +41,7 @@ func (l *lane) read(ctx context.Context) {
 		case ctx.Err() != nil:
 		case errors.Is(err, log.ErrLeaseLost):
 			// Entries in memory are invalid on this server.
-			l.sub.hub.committer.remove(l)
+			l.committer.remove(l)
 			l.lose()
 		case err != nil:
 			failures++

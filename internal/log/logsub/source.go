@@ -322,7 +322,6 @@ func (s *Source) start(ctx context.Context, lease log.Lease, asked time.Time) {
 	s.lanes[lease.Lane] = l
 	s.mu.Unlock()
 	s.window.Join(l)
-	s.hub.committer.add(l)
 	s.intakes.Add(1)
 	s.workers.Go(func() {
 		err := l.run(intake)

@@ -2,6 +2,7 @@ package logsub_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,6 +51,38 @@ func TestAMemberLeavesDuringAHeartbeat(t *testing.T) {
 		if err != nil || len(groups) != 1 || groups[0].Live {
 			t.Errorf("the group is %+v, %v; want no live member", groups, err)
 		}
+	})
+}
+
+// Where lanes hang alone, one without an answer keeps no other's lease, cursor or messages waiting.
+func TestLanesHangApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		m.apart = true
+		i := start(t, m, logsub.Config{Partitions: 2})
+		s := i.subscribe(20)
+		for _, first := range []string{"a#1", "b#1"} {
+			i.publish(first)
+			expect(t, s, first)
+		}
+		hangs := func(op string) error {
+			if op == fmt.Sprint("advance ", log.LaneOf("a", 2)) {
+				time.Sleep(3 * ttl)
+				return errCut
+			}
+			return nil
+		}
+		i.link.fail.Store(&hangs)
+		for _, payload := range series("b", 2, 60) {
+			i.publish(payload)
+			if d := fetch(t, s, time.Second); d == nil || text(d) != payload {
+				t.Fatalf("%s did not come in time", payload)
+			} else {
+				d.Done()
+			}
+			time.Sleep(time.Second)
+		}
+		assert.EqualValues(t, 61, m.done(log.Cursor{Consumer: group, Lane: log.LaneOf("b", 2)}), "the cursor")
 	})
 }
 
