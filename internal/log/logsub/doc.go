@@ -41,6 +41,8 @@
 //	all of a process in one transaction                             TestCursorWritesCoalesce, TestCursorWritesOfLanesShareATransaction
 //	where a part of the server can hang alone, its partitions hold
 //	up no others                                                    TestLanesHangApart
+//	a partition whose lease cannot be taken keeps no others from
+//	being taken                                                     TestALeaseFailsAlone
 //	partitions are released in one transaction, and taken in one
 //	where writers are serialized                                    TestClosingPartitionsShareATransaction, TestPartitionsAreTakenTogether
 //	database errors lose no message                                 TestDatabaseTrouble, TestCloseWithoutDatabase

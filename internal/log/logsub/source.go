@@ -1,6 +1,7 @@
 package logsub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -245,7 +246,7 @@ func (s *Source) balance(ctx context.Context) (time.Duration, error) {
 	return s.hub.cfg.LeaseTTL / 3, nil
 }
 
-// take leases up to most of the lanes, starts them, and returns how many.
+// take leases up to most of the lanes, starts them, and returns how many, also with an error.
 func (s *Source) take(ctx, op context.Context, lanes []int, most int) (taken int, err error) {
 	together := 1
 	if s.hub.b.LeasesTogether {
@@ -256,16 +257,18 @@ func (s *Source) take(ctx, op context.Context, lanes []int, most int) (taken int
 			break
 		}
 		asked := time.Now()
-		leases, err := s.lease(op, some, most-taken)
-		if err != nil {
-			return taken, err
+		leases, failed := s.lease(op, some, most-taken)
+		if failed != nil {
+			// A partition that fails, as when its server is down, keeps no others from being taken.
+			err = cmp.Or(err, failed)
+			continue
 		}
 		for _, lease := range leases {
 			s.start(ctx, lease, asked)
 		}
 		taken += len(leases)
 	}
-	return taken, nil
+	return taken, err
 }
 
 // lease leases up to most of the lanes that are free.

@@ -86,6 +86,23 @@ func TestLanesHangApart(t *testing.T) {
 	})
 }
 
+// A partition whose lease cannot be taken has no messages, and the others are taken.
+func TestALeaseFailsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := start(t, newMemory(), logsub.Config{Partitions: 2})
+		require.NoError(t, i.Declare(t.Context(), bus.Topic{Name: topic, Groups: []string{group}}))
+		fails := func(op string) error {
+			if op == "lease 0" {
+				return errCut
+			}
+			return nil
+		}
+		i.link.fail.Store(&fails)
+		i.publish("a#1", "b#1")
+		expect(t, i.subscribe(20), map[int]string{0: "b#1", 1: "a#1"}[log.LaneOf("a", 2)])
+	})
+}
+
 // hanging is a log whose releases get no answer.
 type hanging struct{ log.Log }
 
