@@ -120,7 +120,7 @@ func (c silent) Write(b []byte) (int, error) {
 func TestAHungNodeStopsNoOthers(t *testing.T) {
 	p := cluster(t)
 	opts := *p.client.(*redis.ClusterClient).Options()
-	opts.ReadTimeout = 2 * time.Second
+	opts.ReadTimeout = 10 * time.Second
 	var hung atomic.Value
 	opts.Dialer = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
@@ -151,7 +151,7 @@ func TestAHungNodeStopsNoOthers(t *testing.T) {
 		select {
 		case m := <-ch:
 			m.Ack()
-		case <-time.After(2 * time.Second): // as long as a call to the other node takes
+		case <-time.After(opts.ReadTimeout): // as long as a call to the other node takes
 			t.Fatal("a message on another node does not come")
 		}
 	}
