@@ -103,16 +103,16 @@ func (a *app) openBus(ctx context.Context, raw string) (*bus.Bus, error) {
 
 // filterFlags choose letters.
 type filterFlags struct {
-	typ, reason, group, from string
+	typ, reason, group, from wanted
 	since, until             when
 }
 
 func (f *filterFlags) of(cmd *cobra.Command) *cobra.Command {
 	flags := cmd.Flags()
-	flags.StringVar(&f.typ, "type", "", "only events of this type")
-	flags.StringVar(&f.reason, "reason", "", "only those that failed for this reason, such as PERMANENT or API_5XX")
-	flags.StringVar(&f.group, "group", "", "only those that this group gave up")
-	flags.StringVar(&f.from, "from", "", "only those that failed in this topic")
+	flags.Var(&f.typ, "type", "only events of this type")
+	flags.Var(&f.reason, "reason", "only those that failed for this reason, such as PERMANENT or API_5XX")
+	flags.Var(&f.group, "group", "only those that this group gave up")
+	flags.Var(&f.from, "from", "only those that failed in this topic")
 	flags.Var(&f.since, "since", "only those that failed since then: RFC 3339, or 2h for two hours ago")
 	flags.Var(&f.until, "until", "only those that failed before then")
 	offers(cmd, "reason", bus.ReasonPermanent, bus.ReasonExhausted, bus.ReasonPanic, bus.ReasonCrashed)
@@ -129,7 +129,23 @@ func (f *filterFlags) filter(ids []string, all bool) redrive.Filter {
 		ids = nil
 	}
 	return redrive.Filter{
-		All: all, IDs: ids, Type: f.typ, Reason: f.reason, Group: f.group, OriginalTopic: f.from,
+		All: all, IDs: ids, Type: string(f.typ), Reason: string(f.reason), Group: string(f.group), OriginalTopic: string(f.from),
 		Since: f.since.Time, Until: f.until.Time,
 	}
+}
+
+// wanted is a flag that chooses letters. An empty one, of a shell's variable that is not set, would
+// choose all.
+type wanted string
+
+func (w *wanted) String() string { return string(*w) }
+
+func (*wanted) Type() string { return "string" }
+
+func (w *wanted) Set(text string) error {
+	if text == "" {
+		return errors.New("it is empty; give a value, or leave the flag out")
+	}
+	*w = wanted(text)
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -35,7 +36,7 @@ func (c *changeFlags) chosen(ids []string) (redrive.Filter, error) {
 	switch {
 	case c.limit < 0:
 		return redrive.Filter{}, usage("--limit is %d; give at least 1, or 0 for all", c.limit)
-	case c.rate < 0:
+	case c.rate < 0, math.IsNaN(c.rate):
 		return redrive.Filter{}, usage("--rate is %g; give letters per second, or 0 for no bound", c.rate)
 	case c.all && (len(ids) > 0 || c.set()):
 		return redrive.Filter{}, usage("--all means every letter; leave out the ids and the filters, or --all")

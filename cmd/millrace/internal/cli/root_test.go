@@ -68,6 +68,8 @@ func TestUsage(t *testing.T) {
 		"dlq redrive t --all --limit -1 --bus sqlite://x": "--limit is -1",
 		"dlq drop t --all --bus sqlite://x":               "--yes",
 		"dlq drop t --bus sqlite://x --yes":               "say which letters",
+		"dlq drop t --type X --reason= --yes":             `invalid argument "" for "--reason" flag: it is empty`,
+		"dlq redrive t --all --rate NaN":                  "--rate is NaN",
 		"migrate up":                                      "give --db, or set MILLRACE_DB_URL",
 		"migrate up --db kafka://x":                       "not that of a database",
 		"migrate up --db sqlite://x --package queue":      `"queue" is no package`,
