@@ -218,8 +218,8 @@ type watchedLeases struct {
 	pruned chan<- int
 }
 
-func (w watchedLeases) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
-	n, err := w.LeaseStore.Prune(ctx, before, limit)
+func (w watchedLeases) Prune(ctx context.Context, age time.Duration, limit int) (int, error) {
+	n, err := w.LeaseStore.Prune(ctx, age, limit)
 	if n > 0 {
 		w.pruned <- n
 	}

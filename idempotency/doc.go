@@ -45,7 +45,8 @@
 //	a guard of another group is refused when its consumer
 //	is added, or pauses the consumer                     yes   yes      yes     TestAGuardOfAnotherGroupIsRefused,
 //	                                                                           TestAHiddenGuardOfAnotherGroupPauses (package bus)
-//	pruning keeps newer keys                             yes   yes      TTL     prune-keeps-newer, prune-in-chunks
+//	pruning keeps newer keys, by the database's clock    yes   yes      TTL     prune-keeps-newer, prune-in-chunks;
+//	                                                                           sqlidempotency: TestAgeIsByTheDatabasesClock
 //	a forgotten key is new, other keys stay              yes   yes      yes     forgotten-keys-are-new, forget-many
 //
 // # Which store

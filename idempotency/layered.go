@@ -112,8 +112,8 @@ func (l *layered) Seen(ctx context.Context, key string) (bool, error) {
 
 // Prune prunes the truth. The pre-check deletes its keys by itself: keep its TTL shorter than
 // the retention, or a pruned key stays a duplicate.
-func (l *layered) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
-	return l.truth.Prune(ctx, before, limit)
+func (l *layered) Prune(ctx context.Context, age time.Duration, limit int) (int, error) {
+	return l.truth.Prune(ctx, age, limit)
 }
 
 // unknown returns the records that the pre-check does not know, and their positions.

@@ -74,12 +74,11 @@ func RunPruner(ctx context.Context, store driver.Prunable, cfg PrunerConfig) err
 // prune runs one round: it deletes chunks until there are no old keys, and returns how many
 // keys it deleted, also when it ends early with an error.
 func prune(ctx context.Context, store driver.Prunable, cfg PrunerConfig) (int, error) {
-	before := time.Now().Add(-cfg.Retention)
 	for total := 0; ; {
 		if err := ctx.Err(); err != nil {
 			return total, err
 		}
-		n, err := store.Prune(ctx, before, cfg.Chunk)
+		n, err := store.Prune(ctx, cfg.Retention, cfg.Chunk)
 		total += n
 		if err != nil || n < cfg.Chunk {
 			return total, err

@@ -74,11 +74,11 @@ type failing struct {
 
 var errPrune = errors.New("disk on fire")
 
-func (f *failing) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
+func (f *failing) Prune(ctx context.Context, age time.Duration, limit int) (int, error) {
 	if f.calls++; f.calls == 1 {
 		return 0, errPrune
 	}
-	return f.Store.Prune(ctx, before, limit)
+	return f.Store.Prune(ctx, age, limit)
 }
 
 func TestPrunerGoesOnAfterAnError(t *testing.T) {

@@ -222,7 +222,7 @@ func (k *keys) forget(ctx context.Context, passed time.Duration) error {
 	for _, store := range k.stores {
 		for n := atOnce; n == atOnce; {
 			var err error
-			if n, err = store.Prune(ctx, time.Now().Add(passed-retention), atOnce); err != nil {
+			if n, err = store.Prune(ctx, retention-passed, atOnce); err != nil {
 				return err
 			}
 		}

@@ -75,8 +75,8 @@ type LeaseStore interface {
 	// call with the same claim returns nil.
 	Release(ctx context.Context, c Claim) error
 	// Prune deletes up to limit keys that were completed or released, or whose deadline passed,
-	// before the given time, and returns how many.
-	Prune(ctx context.Context, before time.Time, limit int) (int, error)
+	// longer ago than age by the store's own clock, and returns how many.
+	Prune(ctx context.Context, age time.Duration, limit int) (int, error)
 }
 
 // CheckLease returns an error if the arguments of a Claim or Extend are invalid. Stores call it

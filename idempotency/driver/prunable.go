@@ -7,5 +7,5 @@ import (
 
 // Prunable is a store of old keys to delete: a [Store] or a [LeaseStore].
 type Prunable interface {
-	Prune(ctx context.Context, before time.Time, limit int) (int, error)
+	Prune(ctx context.Context, age time.Duration, limit int) (int, error)
 }

@@ -35,9 +35,9 @@ type Store interface {
 	// Seen reports whether the key is recorded. It ignores calls that are running, so it can
 	// save work but not decide about it.
 	Seen(ctx context.Context, key string) (bool, error)
-	// Prune deletes up to limit keys that were recorded before the given time, and returns how
-	// many. The limit, at least 1, bounds how long Prune holds locks.
-	Prune(ctx context.Context, before time.Time, limit int) (int, error)
+	// Prune deletes up to limit keys that are older than age by the store's own clock, and
+	// returns how many. The limit, at least 1, bounds how long Prune holds locks.
+	Prune(ctx context.Context, age time.Duration, limit int) (int, error)
 }
 
 // TxStore is a [Store] that records a key in a transaction of type Tx, which the

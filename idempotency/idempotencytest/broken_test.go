@@ -31,7 +31,7 @@ type backend struct {
 	driver.SQLStore[*sql.Tx]
 	once  func(ctx context.Context, r driver.Record, fn handler) (bool, error)
 	seen  func(ctx context.Context, key string) (bool, error)
-	prune func(ctx context.Context, before time.Time, limit int) (int, error)
+	prune func(ctx context.Context, age time.Duration, limit int) (int, error)
 	batch func(ctx context.Context, rs []driver.Record, fn batchHandler) ([]int, error)
 	fresh func(ctx context.Context, rs []driver.Record) ([]int, error)
 
@@ -75,11 +75,11 @@ func (b backend) Seen(ctx context.Context, key string) (bool, error) {
 	return b.seen(ctx, key)
 }
 
-func (b backend) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
+func (b backend) Prune(ctx context.Context, age time.Duration, limit int) (int, error) {
 	if b.prune == nil {
-		return b.SQLStore.Prune(ctx, before, limit)
+		return b.SQLStore.Prune(ctx, age, limit)
 	}
-	return b.prune(ctx, before, limit)
+	return b.prune(ctx, age, limit)
 }
 
 func nothing(context.Context) error { return nil }
@@ -236,8 +236,8 @@ var defects = []defect{
 		"prunes everything",
 		[]string{"prune-keeps-newer", "prune-in-chunks"},
 		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
-			return backend{prune: func(ctx context.Context, _ time.Time, limit int) (int, error) {
-				return s.Prune(ctx, time.Now().Add(time.Hour), limit)
+			return backend{prune: func(ctx context.Context, _ time.Duration, limit int) (int, error) {
+				return s.Prune(ctx, -time.Hour, limit)
 			}}
 		},
 	},
@@ -245,8 +245,8 @@ var defects = []defect{
 		"prunes an event's keys of all groups",
 		[]string{"prune-keeps-newer"},
 		func(s driver.SQLStore[*sql.Tx], db *sql.DB) backend {
-			return backend{prune: func(ctx context.Context, before time.Time, limit int) (int, error) {
-				n, err := s.Prune(ctx, before, limit)
+			return backend{prune: func(ctx context.Context, age time.Duration, limit int) (int, error) {
+				n, err := s.Prune(ctx, age, limit)
 				if err == nil {
 					_, err = db.ExecContext(ctx, `DELETE FROM event_handled WHERE idempotency_key LIKE 'other:%'`)
 				}
@@ -258,8 +258,8 @@ var defects = []defect{
 		"ignores the limit of Prune",
 		[]string{"prune-in-chunks", "prune-bad-limit"},
 		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
-			return backend{prune: func(ctx context.Context, before time.Time, _ int) (int, error) {
-				return s.Prune(ctx, before, 1000)
+			return backend{prune: func(ctx context.Context, age time.Duration, _ int) (int, error) {
+				return s.Prune(ctx, age, 1000)
 			}}
 		},
 	},
@@ -324,7 +324,7 @@ var defects = []defect{
 		"prunes nothing",
 		[]string{"prune-keeps-newer", "prune-in-chunks"},
 		func(s driver.SQLStore[*sql.Tx], _ *sql.DB) backend {
-			return backend{prune: func(context.Context, time.Time, int) (int, error) { return 0, nil }}
+			return backend{prune: func(context.Context, time.Duration, int) (int, error) { return 0, nil }}
 		},
 	},
 }

@@ -26,7 +26,7 @@ type leases struct {
 	extend   func(ctx context.Context, c idempotency.Claim, ttl time.Duration) error
 	complete func(ctx context.Context, c idempotency.Claim, result []byte) error
 	release  func(ctx context.Context, c idempotency.Claim) error
-	prune    func(ctx context.Context, before time.Time, limit int) (int, error)
+	prune    func(ctx context.Context, age time.Duration, limit int) (int, error)
 }
 
 func (l leases) Claim(ctx context.Context, r driver.Record, ttl time.Duration) (idempotency.Claim, error) {
@@ -57,11 +57,11 @@ func (l leases) Release(ctx context.Context, c idempotency.Claim) error {
 	return l.release(ctx, c)
 }
 
-func (l leases) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
+func (l leases) Prune(ctx context.Context, age time.Duration, limit int) (int, error) {
 	if l.prune == nil {
-		return l.LeaseStore.Prune(ctx, before, limit)
+		return l.LeaseStore.Prune(ctx, age, limit)
 	}
-	return l.prune(ctx, before, limit)
+	return l.prune(ctx, age, limit)
 }
 
 type leaseDefect struct {

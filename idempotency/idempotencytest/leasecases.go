@@ -29,7 +29,7 @@ func tokensGrow(ctx context.Context, h LeaseHarness) (err error) {
 			if err := h.Backdate(ctx, r.Key, 2*minute); err != nil {
 				return err
 			}
-			_, err := h.Store.Prune(ctx, time.Now().Add(-minute), 100)
+			_, err := h.Store.Prune(ctx, minute, 100)
 			// A row is pruned only if it is older than the clock's resolution.
 			<-time.After(5 * time.Millisecond)
 			return err

@@ -190,27 +190,27 @@ func leaseDefects() []leaseDefect {
 			"prunes nothing",
 			[]string{"lease-prune"},
 			func(driver.SQLLeaseStore, idempotencytest.LeaseHarness) leases {
-				return leases{prune: func(context.Context, time.Time, int) (int, error) { return 0, nil }}
+				return leases{prune: func(context.Context, time.Duration, int) (int, error) { return 0, nil }}
 			},
 		},
 		{
 			"ignores the limit of Prune",
 			[]string{"lease-prune", "lease-prune-bad-limit"},
 			func(s driver.SQLLeaseStore, _ idempotencytest.LeaseHarness) leases {
-				return leases{prune: func(ctx context.Context, before time.Time, _ int) (int, error) { return s.Prune(ctx, before, 1000) }}
+				return leases{prune: func(ctx context.Context, age time.Duration, _ int) (int, error) { return s.Prune(ctx, age, 1000) }}
 			},
 		},
 		{
 			"prunes leases that run",
 			[]string{"lease-prune"},
 			func(s driver.SQLLeaseStore, h idempotencytest.LeaseHarness) leases {
-				return leases{prune: func(ctx context.Context, before time.Time, limit int) (int, error) {
-					if before.After(time.Now()) {
+				return leases{prune: func(ctx context.Context, age time.Duration, limit int) (int, error) {
+					if age < 0 {
 						if err := h.Backdate(ctx, "group:running", 2*time.Hour); err != nil {
 							return 0, err
 						}
 					}
-					return s.Prune(ctx, before, limit)
+					return s.Prune(ctx, age, limit)
 				}}
 			},
 		},

@@ -114,13 +114,13 @@ func (s *leases) change(ctx context.Context, c driver.Claim, f func(l *lease) bo
 	return nil
 }
 
-// Prune deletes up to limit keys that ended before the given time.
-func (s *leases) Prune(_ context.Context, before time.Time, limit int) (int, error) {
+// Prune deletes up to limit keys that ended longer ago than age.
+func (s *leases) Prune(_ context.Context, age time.Duration, limit int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
 	return prune(s.keys, limit, func(l *lease) bool {
-		return l.until.Before(before) && (l.state != held || !l.until.After(now))
+		return l.until.Before(now.Add(-age)) && (l.state != held || !l.until.After(now))
 	})
 }
 

@@ -187,10 +187,11 @@ func (s *store) Seen(_ context.Context, key string) (bool, error) {
 	return ok, nil
 }
 
-// Prune deletes up to limit keys recorded before the given time.
-func (s *store) Prune(_ context.Context, before time.Time, limit int) (int, error) {
+// Prune deletes up to limit keys that are older than age.
+func (s *store) Prune(_ context.Context, age time.Duration, limit int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	before := time.Now().Add(-age)
 	return prune(s.handled, limit, func(at time.Time) bool { return at.Before(before) })
 }
 

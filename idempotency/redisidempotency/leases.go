@@ -115,7 +115,7 @@ func (s *leases) change(ctx context.Context, what string, script *redis.Script, 
 }
 
 // Prune does nothing: Redis deletes each key at the end of its TTL.
-func (s *leases) Prune(_ context.Context, _ time.Time, limit int) (int, error) {
+func (s *leases) Prune(_ context.Context, _ time.Duration, limit int) (int, error) {
 	return 0, checkLimit(limit)
 }
 

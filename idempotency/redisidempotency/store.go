@@ -97,7 +97,7 @@ func (s *store) Seen(ctx context.Context, key string) (bool, error) {
 }
 
 // Prune does nothing: Redis deletes each key at the end of its TTL.
-func (s *store) Prune(_ context.Context, _ time.Time, limit int) (int, error) {
+func (s *store) Prune(_ context.Context, _ time.Duration, limit int) (int, error) {
 	return 0, checkLimit(limit)
 }
 

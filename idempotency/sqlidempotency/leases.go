@@ -172,11 +172,7 @@ func (s *leases) change(ctx context.Context, what, state string, c driver.Claim,
 	return nil
 }
 
-// Prune deletes up to limit leases that ended before the given time.
-func (s *leases) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
-	at := s.files.dialect.time(before)
-	if s.files.dialect == sqlite {
-		at = before.UnixMicro()
-	}
-	return prune(ctx, s.db, s.queries.prune, at, limit)
+// Prune deletes up to limit leases that ended longer ago than age by the database's clock.
+func (s *leases) Prune(ctx context.Context, age time.Duration, limit int) (int, error) {
+	return prune(ctx, s.db, s.queries.prune, age, limit)
 }

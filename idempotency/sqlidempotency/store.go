@@ -94,19 +94,19 @@ func (s *store) Seen(ctx context.Context, key string) (bool, error) {
 	return n > 0, nil
 }
 
-// Prune deletes up to limit keys recorded before the given time, oldest first, in its own
-// transaction or in the one that ctx carries.
-func (s *store) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
-	return prune(ctx, s.db, s.prune, dialect(s.cfg.Dialect).time(before), limit)
+// Prune deletes up to limit keys that are older than age by the database's clock, oldest first, in
+// its own transaction or in the one that ctx carries.
+func (s *store) Prune(ctx context.Context, age time.Duration, limit int) (int, error) {
+	return prune(ctx, s.db, s.prune, age, limit)
 }
 
-func prune(ctx context.Context, db *sql.DB, query string, before any, limit int) (int, error) {
+func prune(ctx context.Context, db *sql.DB, query string, age time.Duration, limit int) (int, error) {
 	if limit < 1 {
 		return 0, fmt.Errorf("sqlidempotency: prune: the limit is %d; use at least 1", limit)
 	}
 	var n int64
 	err := sqltx.Do(ctx, db, func(ctx context.Context, tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, query, before, limit)
+		res, err := tx.ExecContext(ctx, query, -age.Microseconds(), limit)
 		if err == nil {
 			n, err = res.RowsAffected()
 		}
@@ -116,15 +116,4 @@ func prune(ctx context.Context, db *sql.DB, query string, before any, limit int)
 		return 0, fmt.Errorf("sqlidempotency: prune: %w", err)
 	}
 	return int(n), nil
-}
-
-// time returns t in the form of the dialect's tables.
-func (d dialect) time(t time.Time) any {
-	switch d {
-	case sqlite:
-		return t.UTC().Format("2006-01-02T15:04:05.000Z")
-	case mysql:
-		return t.UTC().Format("2006-01-02 15:04:05.000000")
-	}
-	return t
 }

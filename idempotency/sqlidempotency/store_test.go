@@ -8,11 +8,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-go/millrace/fault"
+	"github.com/millrace-go/millrace/idempotency"
 	"github.com/millrace-go/millrace/idempotency/driver"
 	"github.com/millrace-go/millrace/idempotency/sqlidempotency"
 	"github.com/millrace-go/millrace/internal/pgdb"
@@ -202,10 +205,35 @@ func TestDatabaseErrorsKeepTheirClass(t *testing.T) {
 	s := newStore(t, db, sqlidempotency.Config{Dialect: sqltx.Postgres})
 	_, once := s.Once(t.Context(), record("stats:e-1"), nothing)
 	_, seen := s.Seen(t.Context(), "stats:e-1")
-	_, prune := s.Prune(t.Context(), time.Now(), 1)
+	_, prune := s.Prune(t.Context(), 0, 1)
 	for name, err := range map[string]error{"Once": once, "Seen": seen, "Prune": prune, "Migrate": s.Migrate(t.Context())} {
 		if got := fault.Of(err, pgdb.Classify); got != fault.Infrastructure || !strings.HasPrefix(err.Error(), "sqlidempotency: ") {
 			t.Errorf("%s on an unreachable server: %v (%v), want infrastructure", name, err, got)
 		}
+	}
+}
+
+// A pruner whose clock is decades behind the database's, as synctest has it, deletes what is old.
+func TestAgeIsByTheDatabasesClock(t *testing.T) {
+	db, _ := pools(t, databases[0])
+	cfg := sqlidempotency.Config{Dialect: sqltx.SQLite}
+	s := migrated(t, db, cfg)
+	for _, key := range []string{"group:old", "group:young"} {
+		_, err := s.Once(t.Context(), record(key), nothing)
+		require.NoError(t, err)
+	}
+	require.NoError(t, backdate(db, cfg)(t.Context(), "group:old", 2*time.Hour))
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- idempotency.RunPruner(ctx, s, idempotency.PrunerConfig{Retention: time.Hour}) }()
+		synctest.Wait()
+		end()
+		require.NoError(t, <-ended)
+	})
+	for key, want := range map[string]bool{"group:old": false, "group:young": true} {
+		seen, err := s.Seen(t.Context(), key)
+		require.NoError(t, err)
+		assert.Equal(t, want, seen, key)
 	}
 }
