@@ -20,7 +20,7 @@ func (a *app) confirmable() error {
 	if a.yes || a.Asks {
 		return nil
 	}
-	return usage("this cannot be taken back and nobody can be asked; add --yes")
+	return usage("this cannot be taken back, and without a terminal there is no question; add --yes")
 }
 
 // confirm asks before an action that cannot be undone. Without a terminal, --yes is required.

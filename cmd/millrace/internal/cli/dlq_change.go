@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,7 +89,7 @@ func (a *app) dlqDropCommand() *cobra.Command {
 			}
 			return a.withLetters(cmd.Context(), c.bus, args[0], func(l letters) error {
 				if !a.yes && !c.dryRun {
-					found, err := l.List(cmd.Context(), f, c.limit)
+					found, err := l.List(cmd.Context(), f, cmp.Or(c.limit, mostAsked))
 					if err == nil && len(found.Letters) == 0 { // nothing to confirm
 						if err = l.chosenNone(cmd.Context(), f); err == nil && len(f.IDs) > 0 {
 							err = a.missing(cmd.Context(), l, f.IDs)
@@ -100,7 +101,7 @@ func (a *app) dlqDropCommand() *cobra.Command {
 					question := "Drop " + counted(len(found.Letters), "dead letter")
 					if !found.Complete {
 						question += " or more"
-					} else if len(f.IDs) == 0 { // and none that comes while the question is open
+					} else if len(f.IDs) == 0 { // none that comes while the question is open; not nil, which means all
 						f.All, f.IDs = false, append([]string{}, idsOf(found.Letters)...)
 					}
 					if err := a.confirm(cmd.Context(), question+" of "+plain(l.topic)+" for good?"); err != nil {
@@ -114,6 +115,9 @@ func (a *app) dlqDropCommand() *cobra.Command {
 	a.yesFlag(cmd, "do not ask")
 	return cmd
 }
+
+// mostAsked is how many letters a question counts: they are in memory until it is answered.
+const mostAsked = 10_000
 
 // pass is Redrive or Drop.
 type pass func(context.Context, redrive.Filter, redrive.Options) (redrive.Result, error)
